@@ -405,6 +405,16 @@ class FeatureCosts:
         return other
 
     @property
+    def float_prices(self) -> FloatArray:
+        """The prices as floats, shape (n_prices,)."""
+        return np.array([*map(float, self.prices)])
+
+    @property
+    def float_unit_costs(self) -> FloatArray:
+        """What the units cost as floats, shape (n_units,)."""
+        return np.array([*map(float, self.unit_costs)])
+
+    @property
     def first_unit(self) -> npt.NDArray[np.int32]:
         """The unit that brings each feature, shape (n_features,): its own, or its group."""
         return self.unit_indices[self.unit_indptr[:-1]]
@@ -429,7 +439,7 @@ class FeatureCosts:
         """
         tests, test_price = np.asarray(usage), float(nonnegative_fraction(split_cost, "split_cost"))
         used = self.bought(tests)
-        paid: FloatArray = used @ np.array([float(price) for price in self.prices])
+        paid: FloatArray = used @ self.float_prices
         for group, fee in enumerate(self.group_fees):
             paid += float(fee) * used[:, self.groups == group].any(axis=1)
         if test_price:

@@ -13,7 +13,6 @@ from math import ceil, inf
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -206,10 +205,18 @@ class Ready(NamedTuple):
         return (narrow if self.policy.dtype == np.float32 else examples).astype(np.float64, copy=False)
 
 
-_READY: WeakKeyDictionary[BudgetedEstimator, Ready] = WeakKeyDictionary()
+class _Keeper:
+    """Keeps what is ready out of ``__dict__``: scikit-learn requires that predicting leaves that as it is.
+
+    What refers back to the estimator, as a policy may, is freed together with it.
+    """
+
+    __slots__ = ("_kept",)
+
+    _kept: Ready | None
 
 
-class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of the estimators that pay for features.
 
     A subclass takes ``feature_costs``, ``budget`` and ``random_state`` in its constructor, checks its parameters before
@@ -228,6 +235,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     feature_names_in_ : ndarray of str, shape (n_features,)
         Where X has column names.
     """
+
+    __slots__ = ()  # scikit-learn refuses to pickle others, and these have a dict as well
 
     feature_costs: Any
     budget: Any
@@ -338,7 +347,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             rows, others = self._split(data.X, data.y, groups, random)
             training, validation = data.rows(rows), data.rows(others)
         elif X_val is not None:
-            unseen, targets = self._checked_held_out(X_val, y_val, self.classes_, data.X)
+            unseen, targets = self._checked_held_out(X_val, y_val, getattr(self, "classes_", None), data.X)
             validation = Labelled(unseen, targets, np.ones(targets.size) if weight_val is None else weight_val)
         if not (training.weight > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
@@ -364,13 +373,19 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         self._note_missing(examples)
         self._take_classes(targets)
         self.costs_ = self._read_costs()
-        self._take_class_costs(self.classes_)
+        self._take_class_costs(getattr(self, "classes_", None))
         targets = targets if classify else checked_labels(targets, examples, None, "y")
         return Labelled(examples, targets, checked_weight(sample_weight, X, examples))
 
     def _take_classes(self, labels: Array) -> None:
-        """Note the classes of training; None for regression."""
-        self.classes_ = classes_of(labels, self.min_classes) if is_classifier(self) else None
+        """Note the classes of training."""
+        self._keep_classes(classes_of(labels, self.min_classes) if is_classifier(self) else None)
+
+    def _keep_classes(self, classes: Array | None) -> None:
+        """Keep the classes; what is trained for regression has none."""
+        self.__dict__.pop("classes_", None)
+        if classes is not None:
+            self.classes_ = classes
 
     def _split(self, examples: Array, targets: Array, groups: npt.ArrayLike | None, random: Any) -> tuple[Rows, Rows]:
         """Part examples into those to train on and those held out; see `split_rows`."""
@@ -804,10 +819,11 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     @property
     def _ready(self) -> Ready:
         """What predicting needs, made once and again after any attribute has changed."""
-        ready = _READY.get(self)
+        ready = getattr(self, "_kept", None)
         if ready is None or ready.around is not self._around:
             check_is_fitted(self)
-            ready = _READY[self] = Ready.of(self.policy(), self._seller(), self.max_cost, self._around)
+            ready = Ready.of(self.policy(), self._seller(), self.max_cost, self._around)
+            super().__setattr__("_kept", ready)
         return ready
 
     @property
@@ -816,8 +832,12 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         return None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        _READY.pop(self, None)
+        super().__setattr__("_kept", None)
         super().__setattr__(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what is copied and pickled: all but what is kept ready."""
+        return self.__dict__.copy()
 
     def _seller(self) -> Seller:
         names = getattr(self, "feature_names_in_", [f"feature {column}" for column in range(self.n_features_in_)])
@@ -841,7 +861,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
 
     def _plain(self, X: Any) -> Array | None:
         """Take an array of floats that is as it should be, without the checks that tell what is wrong with others."""
-        ready = _READY.get(self)
+        ready = getattr(self, "_kept", None)
         is_array = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS
         if ready is None or not is_array or X.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
             return None

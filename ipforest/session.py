@@ -27,7 +27,7 @@ from ipforest._internal.feature_names import column_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import json_object
 from ipforest._internal.words import any_of, number_of, some_of
-from ipforest.choosing.choice import ROUNDING
+from ipforest.choosing.choice import spending_limit
 from ipforest.choosing.class_costs import label_places
 from ipforest.costs import FeatureCosts, require_no_split_cost, two_units
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test, ordered_together
@@ -276,7 +276,7 @@ class Seller:
     @property
     def free_features(self) -> npt.NDArray[np.bool_]:
         """Mark the features that cost nothing, not even as the first of their group, shape (n_features,)."""
-        unit_cost = np.array([*map(float, self.costs.unit_costs), 0.0])
+        unit_cost = np.append(self.costs.float_unit_costs, 0.0)
         free: npt.NDArray[np.bool_] = unit_cost[two_units(self.costs)].sum(axis=1) == 0
         return free
 
@@ -361,13 +361,12 @@ class Sessions:
         require_no_split_cost(costs, seller.split_cost)
         self._policy, self._seller, self._units = policy, seller, seller.units()
         self._first_unit = seller.first_unit
-        limit = np.inf if max_cost is None else float(nonnegative_fraction(max_cost, "max_cost"))
         if max_cost is not None and seller.split_cost:
             raise ValueError(f"max_cost: expected none with a split cost, got {max_cost!r}")
-        self._limit = limit * (1 + ROUNDING)
+        self._limit = spending_limit(max_cost, "max_cost")
         self._paid_units = np.zeros((n_samples, costs.n_units + 1), dtype=bool)
         self._paid_units[:, -1] = True
-        self._unit_cost = np.array([*map(float, costs.unit_costs), 0.0])
+        self._unit_cost = np.append(costs.float_unit_costs, 0.0)
         self._units_of = two_units(costs)
         delayed = costs.delayed_features
         most = _checked_rounds(max_rounds)

@@ -139,3 +139,39 @@ def test_imports_are_found(text, found):
 def test_circles_are_found():
     assert circle(graph_of([("a", "b"), ("b", "c"), ("a", "c"), ("c", "c")])) == []
     assert set(circle(graph_of([("a", "b"), ("b", "c"), ("c", "a")]))) == {"a", "b", "c"}
+
+
+WRAPPERS = {"AdaptedClassifier", "ReadableTree"}
+"""Estimators whose examples the one inside checks, and parts or trains on."""
+
+
+def owners_of_fit() -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Give each ``fit`` of the estimators that buy, with the class that it is of."""
+    buys = {"BudgetedEstimator"}
+    classes = [
+        node
+        for path in sorted((ROOT / "ipforest").rglob("*.py"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    while more := {c.name for c in classes if {ast.unparse(base) for base in c.bases} & buys} - buys:
+        buys |= more
+    for node in classes:
+        if node.name in buys:
+            yield from ((node.name, part) for part in node.body if getattr(part, "name", "") == "fit")
+
+
+def test_every_fit_is_the_one_template():
+    fits = dict(owners_of_fit())
+    assert len(fits) > 6
+    own = {name for name, fit in fits.items() if "self._fit(" not in ast.unparse(fit)}
+    assert own == WRAPPERS
+
+
+def test_nothing_but_the_template_parts_examples():
+    parts = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "ipforest").rglob("*.py")
+        if "experiments" not in path.parts and "split_rows(" in path.read_text(encoding="utf-8")
+    }
+    assert parts <= {"ipforest/estimator.py", "ipforest/wrappers/adapted.py"}

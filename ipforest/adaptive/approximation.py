@@ -233,6 +233,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
             self.classes_ = np.asarray(full.classes_)
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+        training = training._replace(X=np.ascontiguousarray(training.X))  # sums of floats go by the layout
         probabilities = self._fit_full(training, given)
         pairs = self._pairs(training.X, self._codes(training.y), probabilities)
         self.candidates_ = self._judged(pairs, validation.X, self._codes(validation.y))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ipforest.choosing.choice import falling_hull, undominated
 from ipforest.policy import Policy
 
 
@@ -51,26 +52,15 @@ class Candidate:
     full_share: float
 
 
-def undominated(candidates: Sequence[Candidate]) -> list[Candidate]:
+def best_for_cost(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates that have a lower error than every cheaper one, by rising cost."""
-    kept: list[Candidate] = []
-    for candidate in sorted(candidates, key=lambda candidate: (candidate.cost, candidate.error)):
-        if not kept or candidate.error < kept[-1].error:
-            kept.append(candidate)
-    return kept
+    return [candidates[place] for place in undominated(*_measures(candidates))]
 
 
 def lower_hull(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates on the lower hull of error over cost, by rising cost."""
-    hull: list[Candidate] = []
-    for candidate in undominated(candidates):
-        while len(hull) > 1 and _turns_up(hull[-2], hull[-1], candidate):
-            hull.pop()
-        hull.append(candidate)
-    return hull
+    return [candidates[place] for place in falling_hull(*_measures(candidates))]
 
 
-def _turns_up(first: Candidate, middle: Candidate, last: Candidate) -> bool:
-    """Whether the middle one lies on or above the line of the other two."""
-    rise = (last.error - first.error) * (middle.cost - first.cost)
-    return (middle.error - first.error) * (last.cost - first.cost) >= rise
+def _measures(candidates: Sequence[Candidate]) -> tuple[list[float], list[float]]:
+    return [candidate.cost for candidate in candidates], [candidate.error for candidate in candidates]

@@ -79,7 +79,7 @@ class UnitNorm:
         for feature in range(costs.n_features):
             for unit in costs.units_of(feature):
                 self._unit[int(unit >= n_own), feature] = unit
-        self._price = np.array([*map(float, costs.unit_costs), 0.0])
+        self._price = np.append(costs.float_unit_costs, 0.0)
 
     def value(self, weights: FloatArray) -> float:
         """Compute the norm of weights, shape (n_features, n_columns)."""

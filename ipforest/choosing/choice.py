@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest._internal.rational import nonnegative_fraction
 
-__all__ = ["ROUNDING", "Mix", "best_affordable", "best_mix", "spending_limit"]
+__all__ = ["ROUNDING", "Mix", "best_affordable", "best_mix", "falling_hull", "spending_limit", "undominated"]
 
 
 ROUNDING = 1e-9
@@ -93,7 +94,7 @@ def best_mix(cost: npt.ArrayLike, error: npt.ArrayLike, budget: object | None) -
     """
     costs, errors = np.asarray(cost, dtype=np.float64), np.asarray(error, dtype=np.float64)
     best_affordable(costs, errors, budget)
-    corners = _falling_hull(costs, errors)
+    corners = falling_hull(costs, errors)
     limit = spending_limit(budget)
     last = int(np.searchsorted(costs[corners], limit, side="right")) - 1
     if last + 1 == len(corners):
@@ -103,17 +104,45 @@ def best_mix(cost: npt.ArrayLike, error: npt.ArrayLike, budget: object | None) -
     return Mix(cheap, costly, float(max(amount - costs[cheap], 0.0) / (costs[costly] - costs[cheap])))
 
 
-def _falling_hull(cost: npt.NDArray[np.float64], error: npt.NDArray[np.float64]) -> list[int]:
-    """List the corners of the lower hull of error over cost, by rising cost, as far as the error falls."""
+def undominated(cost: npt.ArrayLike, error: npt.ArrayLike) -> IntArray:
+    """List the models of less error than every one that costs no more, by rising cost; of equals the first.
+
+    Parameters
+    ----------
+    cost, error : array of float64, shape (n_models,)
+
+    Returns
+    -------
+    ndarray of int64
+        Their places.
+    """
+    costs, errors = np.asarray(cost, dtype=np.float64), np.asarray(error, dtype=np.float64)
+    order = np.lexsort((errors, costs))
+    ranked = errors[order]
+    kept: IntArray = order[ranked < np.minimum.accumulate(np.append(inf, ranked[:-1]))]
+    return kept
+
+
+def falling_hull(cost: npt.ArrayLike, error: npt.ArrayLike) -> list[int]:
+    """List the corners of the lower hull of error over cost, by rising cost, as far as the error falls.
+
+    Parameters
+    ----------
+    cost, error : array of float64, shape (n_models,)
+
+    Returns
+    -------
+    list of int
+        Their places.
+    """
+    costs, errors = np.asarray(cost, dtype=np.float64), np.asarray(error, dtype=np.float64)
     corners: list[int] = []
-    for place in np.lexsort((error, cost)).tolist():
-        if corners and error[place] >= error[corners[-1]]:
-            continue
-        while len(corners) > 1 and not _turns_up(cost, error, corners[-2], corners[-1], place):
+    for place in undominated(costs, errors).tolist():
+        while len(corners) > 1 and not _turns_up(costs, errors, corners[-2], corners[-1], place):
             corners.pop()
         corners.append(place)
     return corners
 
 
-def _turns_up(cost: npt.NDArray[np.float64], error: npt.NDArray[np.float64], a: int, b: int, c: int) -> bool:
+def _turns_up(cost: FloatArray, error: FloatArray, a: int, b: int, c: int) -> bool:
     return bool((error[b] - error[a]) * (cost[c] - cost[b]) < (error[c] - error[b]) * (cost[b] - cost[a]))

@@ -76,8 +76,11 @@ def run(options: Arguments) -> int:
     from ipforest._internal.records import records_to_text
     from ipforest.experiments.experiment import reproduce
     from ipforest.experiments.frontier import ABLATIONS, OURS, REFERENCES, frontier_experiment, losses, mean_ranks
+    from ipforest.experiments.frontier_page import require_comparison
 
     methods = list(ABLATIONS) if options.ablation else options.methods
+    if options.page is not None and methods is not None:
+        require_comparison({*methods})
     own = [] if options.csv is None else [_own_table(options)]
     if not options.data and not own:
         raise ValueError("DATA: expected names of data sets, or a table of your own by --csv and --target, got neither")

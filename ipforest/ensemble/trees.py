@@ -354,7 +354,7 @@ class Trees:
         require_no_split_cost(prices, split_cost)
         examples = self.checked_examples(X)
         uses = self.first_uses(self.leaves(examples), prices)
-        prices_paid = np.array([float(price) for price in prices.unit_costs])[uses.unit]
+        prices_paid = prices.float_unit_costs[uses.unit]
         return np.asarray(np.bincount(uses.example, prices_paid, examples.shape[0]), dtype=np.float64)
 
     def checked_examples(self, X: npt.ArrayLike, name: str = "X") -> Array:

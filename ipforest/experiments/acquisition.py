@@ -56,7 +56,7 @@ class Purchases:
         ValueError
             A feature of a group costs something in addition to the fee.
         """
-        prices = np.array([float(price) for price in costs.prices])
+        prices = costs.float_prices
         if (prices[costs.groups != NO_GROUP] > 0).any():
             raise ValueError(
                 "costs: expected groups whose features cost nothing in addition to the fee, got features with prices"

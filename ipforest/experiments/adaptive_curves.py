@@ -12,7 +12,7 @@ from ipforest._internal.arrays import Array
 from ipforest.adaptive import AdaptGbrt
 from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
 from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
-from ipforest.adaptive.candidates import Candidate, undominated
+from ipforest.adaptive.candidates import Candidate, best_for_cost
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.demo import Parts
@@ -135,7 +135,7 @@ def fitted_points(models: Sequence[AdaptiveApproximation], data: PaperData, acco
         variants[HALF] = at_half
     points = []
     for name, of_gate in variants.items():
-        taken = [candidates[0], *undominated(of_gate)]
+        taken = [candidates[0], *best_for_cost(of_gate)]
         tested: dict[int, Candidate] = {}
         for model, of_model in zip(models, of_models, strict=True):
             its_own = set(map(id, of_model))

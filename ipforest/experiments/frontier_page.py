@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from datetime import date
 
 from ipforest._internal.records import records_to_markdown
@@ -15,6 +15,20 @@ COMPARED = (FRONT_END, f"{FRONT_END}, mixed", "best of ours", "best of ours, mix
 EXPLAINED = """*Area* is the mean test error over the budgets on a logarithmic scale, in %; differences are paired,
 seed by seed. The references, the rule for losses and what else is measured are those of the
 [protocol](frontier-protocol.md). Where two numbers stand, the second is that of the best of others."""
+
+
+def require_comparison(methods: Set[str]) -> None:
+    """Require the front end, and a method to compare it with.
+
+    Raises
+    ------
+    ValueError
+        One of them is missing.
+    """
+    if FRONT_END not in methods or not methods & {*REFERENCES.values()}:
+        raise ValueError(
+            f"methods: expected {FRONT_END} and one that is not of this package, got {', '.join(sorted(methods))}"
+        )
 
 
 def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -> str:
@@ -40,11 +54,7 @@ def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -
     ValueError
         The front end, or a method to compare it with, is not among the rows.
     """
-    methods = {row["method"] for row in rows}
-    if FRONT_END not in methods or not methods.intersection(REFERENCES.values()):
-        raise ValueError(
-            f"methods: expected {FRONT_END} and one that is not of this package, got {', '.join(sorted(methods))}"
-        )
+    require_comparison({row["method"] for row in rows})
     areas = {(row["data"], row["method"]): row for row in rows if row["budget"] == AREA}
     data_sets = [data for data, method in areas if method == FRONT_END and data != ALL]
     seeds = [areas[data, FRONT_END]["seeds"] for data in data_sets]

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
-from ipforest.choosing.choice import best_affordable
+from ipforest.choosing.choice import best_affordable, undominated
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, price_of_a_mistake
 from ipforest.choosing.measures import HeldOutScorer, name_of
 from ipforest.ensemble.boosted import BoostedTrees
@@ -160,9 +160,7 @@ class Frontier(NamedTuple):
         allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0))
         unit = loss[np.lexsort((loss, cost))[0]] - loss.min() if scored else 1.0
         criterion = loss - unit * allowed / n_validation
-        order = np.lexsort((criterion, cost))
-        ranked = criterion[order]
-        kept = order[ranked < np.minimum.accumulate(np.append(inf, ranked[:-1]))]
+        kept = undominated(cost, criterion)
         return cls(cost[kept], loss[kept], criterion[kept], which[kept], rule[kept], level[kept])
 
     def only(self, places: IntArray) -> Self:
@@ -304,6 +302,7 @@ class JointFrontier(BudgetedEstimator):
         Classifiers only; None for regression.
     """
 
+    classes_: Array | None = None
     takes_scorers = True
     must_hold_out = True
     _dtype = np.float32

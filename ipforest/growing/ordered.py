@@ -158,10 +158,7 @@ def gini_cut_in_order(
             reduction = left_squares / weight_left + right_squares / (total - weight_left) - whole
             if reduction > most:
                 most, cut = reduction, place
-    if cut < 0:
-        return Cut(-np.inf, -1, np.nan, False)
-    code = keys[cut] >> 32
-    return Cut(most, code, midway(highs[code], lows[keys[cut + 1] >> 32]), False)
+    return _cut_after(cut, most, keys, lows, highs)
 
 
 @uncounted_njit
@@ -237,10 +234,16 @@ def gradient_cut_in_order(
             )
             if reduction > most:
                 most, cut = reduction, place
-    if cut < 0:
+    return _cut_after(cut, most, keys, lows, highs)
+
+
+@uncounted_njit
+def _cut_after(place: int, reduction: float, keys: IntArray, lows: FloatArray, highs: FloatArray) -> Cut:
+    """Give the cut after an example in order, none where its place is negative."""
+    if place < 0:
         return Cut(-np.inf, -1, np.nan, False)
-    code = keys[cut] >> 32
-    return Cut(most, code, midway(highs[code], lows[keys[cut + 1] >> 32]), False)
+    code = keys[place] >> 32
+    return Cut(reduction, code, midway(highs[code], lows[keys[place + 1] >> 32]), False)
 
 
 @uncounted_njit

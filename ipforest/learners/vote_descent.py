@@ -132,7 +132,7 @@ class VoteProblem(NamedTuple):
             Orders(
                 needs.indptr,
                 needs.units,
-                np.array([*map(float, costs.unit_costs)]) / n_payers,
+                costs.float_unit_costs / n_payers,
                 split_cost / n_payers,
                 n_payers,
             ),

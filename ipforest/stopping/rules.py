@@ -69,7 +69,7 @@ class StoppingPaths:
     cost: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        prices = np.array([float(price) for price in self.costs.unit_costs])
+        prices = self.costs.float_unit_costs
         shape = (self.n_samples, self.n_stages + 1)
         cell = np.arange(self.n_samples)[:, None] * shape[1] + self.bought_at
         weights = np.broadcast_to(prices, cell.shape).ravel()

@@ -65,7 +65,7 @@ class _Prefixes:
         examples = trees.checked_examples(X)
         self.n_trees, self.n_samples = trees.n_trees, examples.shape[0]
         self._target = np.asarray(trees.classes) == y[:, None]
-        self._price = np.array([float(price) for price in costs.unit_costs])
+        self._price = costs.float_unit_costs
         leaves = trees.leaves(examples)
         self.parts = self._contributions(leaves)
         uses = trees.first_uses(leaves, costs)

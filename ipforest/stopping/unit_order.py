@@ -193,7 +193,7 @@ def _persistence(estimator: Any, training: Labelled, validation: Labelled, selle
     np.maximum.at(endurance, instance.indices, finite)
     of_unit = np.bincount(instance.acquisition_unit, weights=endurance, minlength=instance.n_units)
     brought = np.bincount(seller.first_unit, minlength=instance.n_units)
-    price = np.array([float(price) for price in seller.costs.unit_costs])
+    price = seller.costs.float_unit_costs
     persistence: FloatArray = (of_unit * price / np.maximum(brought, 1))[seller.first_unit]
     return persistence
 

@@ -1,7 +1,8 @@
 """Compiled walks buy, test and answer what sessions do, to the last bit."""
 
 import gc
-from copy import copy
+import pickle
+from copy import copy, deepcopy
 from typing import Any
 from weakref import ref
 
@@ -292,3 +293,43 @@ def test_what_was_made_ready_keeps_no_model(name: str) -> None:
     del model
     gc.collect()
     assert kept() is None
+
+
+class Holding(TreesInOrder):
+    """Trees in order that know the estimator they are of."""
+
+    owner: Any
+
+
+class Held(BudgetPrune):
+    """Buys by a policy of a user's that holds it."""
+
+    def policy(self) -> Holding:
+        policy = Holding(self.pruned_)
+        policy.owner = self
+        return policy
+
+
+def fitted_held() -> tuple[Held, Array]:
+    X, y = load_iris(return_X_y=True)
+    return Held(RandomForestClassifier(3, max_depth=3, random_state=0), budget=2, random_state=0).fit(X, y), X
+
+
+def test_a_policy_that_holds_its_estimator_is_freed_with_it() -> None:
+    model, X = fitted_held()
+    model.predict(X)
+    kept = ref(model)
+    del model
+    gc.collect()
+    assert kept() is None
+
+
+def test_what_is_ready_is_neither_state_nor_copied_nor_pickled() -> None:
+    model, X = fitted_held()
+    before = dict(vars(model))
+    expected = model.predict(X)
+    assert vars(model) == before
+    for other in (copy(model), deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert getattr(other, "_kept", None) is None
+        assert np.array_equal(other.predict(X), expected)
+        assert other._ready.policy.owner is other

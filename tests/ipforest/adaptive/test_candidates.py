@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ipforest.adaptive.candidates import Candidate, lower_hull, undominated
+from ipforest.adaptive.candidates import Candidate, best_for_cost, lower_hull
 
 POINTS = ((0.3, 1), (0.4, 2), (0.2, 3), (0.2, 4), (0.5, 0), (0.29, 2.5), (0.1, 6))
 CANDIDATES = [Candidate(None, error, cost, 0.0) for error, cost in POINTS]  # no pair is looked at
 
 
 def test_dominated_candidates_are_left_out() -> None:
-    assert [candidate.cost for candidate in undominated(CANDIDATES)] == [0, 1, 2.5, 3, 6]
+    assert [candidate.cost for candidate in best_for_cost(CANDIDATES)] == [0, 1, 2.5, 3, 6]
 
 
 def test_the_hull_is_convex_and_below_all() -> None:

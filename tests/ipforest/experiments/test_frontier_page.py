@@ -61,3 +61,4 @@ def test_the_command_refuses_before_it_writes(tmp_path: Path, capsys: pytest.Cap
     assert main([*arguments, "--out", str(tmp_path / "out"), "--page", str(page)]) == 2
     assert "methods: expected BudgetedClassifier and one that is not of this package" in capsys.readouterr().err
     assert not page.exists()
+    assert not (tmp_path / "out").exists()  # nothing was run

@@ -1,0 +1,51 @@
+"""Whole tables predicted in one compiled pass: what examples ask for, where they stop, what they are answered.
+
+A `Policy` says how one example moves on when another value is known; a walk does the same from the first purchase to
+the answer, for a table whose values are all at hand. Outputs and tests are those of `ipforest.session.Sessions`, to the
+last bit: both add up in the same order and share the compiled links.
+"""
+
+from ipforest.walks.purse import Changed, Purse, Walk
+from ipforest.walks.rules import CERTIFIED, NEVER, STAGED, THRESHOLD, TIE, RuleTables
+from ipforest.walks.stages import END, Routers, SeenStages, StageWalk, joined
+from ipforest.walks.trees import (
+    ONWARD,
+    SETTLED_SLACK,
+    RouterTree,
+    SeenTrees,
+    TreeWalk,
+    base_score_of,
+    first_outputs,
+    held,
+    link_of,
+    n_outputs_of,
+    packed,
+)
+
+__all__ = [
+    "CERTIFIED",
+    "END",
+    "NEVER",
+    "ONWARD",
+    "SETTLED_SLACK",
+    "STAGED",
+    "THRESHOLD",
+    "TIE",
+    "Changed",
+    "Purse",
+    "RouterTree",
+    "Routers",
+    "RuleTables",
+    "SeenStages",
+    "SeenTrees",
+    "StageWalk",
+    "TreeWalk",
+    "Walk",
+    "base_score_of",
+    "first_outputs",
+    "held",
+    "joined",
+    "link_of",
+    "n_outputs_of",
+    "packed",
+]

@@ -1,0 +1,146 @@
+"""What compiled walks are told of prices and caps, how they buy, and what a walk is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.kernels import inner_njit
+from ipforest.choosing.choice import spending_limit
+from ipforest.costs import FeatureCosts, two_units
+
+
+class Walk(Protocol):
+    """Predicts a table in one pass."""
+
+    def __call__(self, table: Array) -> tuple[FloatArray, Array]:
+        """Give outputs (n_samples, n_outputs), and tests (n_samples, n_features) as int32, of float64 examples."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changed:
+    """A walk whose answers are changed afterwards.
+
+    Parameters
+    ----------
+    walk : Walk
+    change : callable (outputs, tests) -> ndarray of float64, shape (n_samples, n_outputs)
+    """
+
+    walk: Walk
+    change: Callable[[FloatArray, Array], FloatArray]
+
+    def __call__(self, table: Array) -> tuple[FloatArray, Array]:
+        """Walk, and change the answers."""
+        outputs, tests = self.walk(table)
+        return self.change(outputs, tests), tests
+
+
+class Purse(NamedTuple):
+    """What examples may pay, and what comes with what.
+
+    Parameters
+    ----------
+    free : ndarray of bool, shape (n_features,)
+        Features before which no example stops.
+    follows : ndarray of int64, shape (n_features,)
+        The next feature of the same unit, the first one again after the last.
+    first_unit, second_unit : ndarray of int64, shape (n_features,)
+        Units that a feature needs; the second is the last unit, which costs nothing, where it needs one.
+    unit_cost : ndarray of float64, shape (n_units + 1,)
+    limit : float
+        The most that an example may pay; infinite without a cap.
+    missing_seen : ndarray of bool, shape (n_features,)
+        Columns in which what cannot be had counts as missing.
+    """
+
+    free: Array
+    follows: Array
+    first_unit: Array
+    second_unit: Array
+    unit_cost: Array
+    limit: float
+    missing_seen: Array
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether there is a cap."""
+        return bool(np.isfinite(self.limit))
+
+    @classmethod
+    def of(cls, costs: FeatureCosts, free: BoolArray, max_cost: object | None, missing_seen: BoolArray | None) -> Purse:
+        """Take prices as the kernels do.
+
+        Parameters
+        ----------
+        costs : FeatureCosts
+        free : ndarray of bool, shape (n_features,)
+        max_cost : number, optional
+        missing_seen : ndarray of bool, shape (n_features,), optional
+        """
+        n, units = costs.n_features, two_units(costs)
+        follows = np.empty(n, dtype=np.int64)
+        for unit in np.unique(costs.first_unit):
+            members = np.flatnonzero(costs.first_unit == unit)
+            follows[members] = np.roll(members, -1)
+        return cls(
+            np.ascontiguousarray(free),
+            follows,
+            np.ascontiguousarray(units[:, 0], dtype=np.int64),
+            np.ascontiguousarray(units[:, 1], dtype=np.int64),
+            np.append(costs.float_unit_costs, 0.0),
+            spending_limit(max_cost, "max_cost"),
+            np.zeros(n, dtype=bool) if missing_seen is None else np.ascontiguousarray(missing_seen),
+        )
+
+
+class Example(NamedTuple):
+    """What is known of one example, and where it stands in each tree."""
+
+    known: Array
+    barred: Array
+    node: Array
+    low: Array
+    high: Array
+    counted: Array
+    everything: Array
+    output: Array
+    bounds: Array
+
+
+@inner_njit
+def buy(purse: Purse, feature: int, paid: Array, example: Example) -> None:
+    """Make the features of a unit known, and give up what can no longer be paid."""
+    paid[purse.first_unit[feature]] = True
+    paid[purse.second_unit[feature]] = True
+    member = feature
+    while True:
+        example.known[member], example.barred[member] = True, False
+        member = purse.follows[member]
+        if member == feature:
+            break
+    give_up(purse, paid, example)
+
+
+@inner_njit
+def give_up(purse: Purse, paid: Array, example: Example) -> None:
+    """Withhold the features that would take an example above its cap."""
+    if np.isinf(purse.limit):
+        return
+    spent = 0.0
+    for unit in range(paid.size):
+        if paid[unit]:
+            spent += purse.unit_cost[unit]
+    for feature in range(purse.first_unit.size):
+        if example.known[feature] or example.barred[feature]:
+            continue
+        price = 0.0
+        for unit in (purse.first_unit[feature], purse.second_unit[feature]):
+            if not paid[unit]:
+                price += purse.unit_cost[unit]
+        if spent + price > purse.limit:
+            example.barred[feature], example.known[feature] = True, purse.missing_seen[feature]

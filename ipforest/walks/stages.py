@@ -1,0 +1,331 @@
+"""Compiled walks through stages, with models of trees and routers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ipforest._internal.arrays import Array, FloatArray, IntArray, read_only
+from ipforest._internal.kernels import inner_njit, njit, run_in_slices
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.links import link_one
+from ipforest.ensemble.routing import Splits, child
+from ipforest.walks.rules import RuleTables, keenness
+from ipforest.walks.trees import MEAN, RouterTree, base_score_of, first_outputs, link_of, margin, or_none, packed
+
+END = -1
+"""Where examples go on from a last stage."""
+
+BLOCK = 512
+"""Rows that go through the stages together, tree by tree."""
+
+
+class Routers(NamedTuple):
+    """The router trees of all stages, one after another.
+
+    Parameters
+    ----------
+    first : ndarray of int64, shape (n_stages,)
+        The root of each.
+    left, right, feature, threshold, missing_left, narrow
+        See `RouterTree`; children over all nodes, features as columns of the table.
+    following : ndarray of int64, shape (n_nodes,)
+        At leaves: the next stage, `END` after a last one.
+    """
+
+    first: Array
+    left: Array
+    right: Array
+    feature: Array
+    threshold: Array
+    missing_left: Array
+    narrow: Array
+    following: Array
+
+    @classmethod
+    def of(cls, trees: Sequence[RouterTree], columns: Sequence[IntArray], following: Sequence[IntArray]) -> Routers:
+        """Put router trees one after another.
+
+        Parameters
+        ----------
+        trees : sequence of RouterTree
+        columns : sequence of ndarray of int64
+            The column of the table that each feature of each stage is.
+        following : sequence of ndarray of int64
+            See `ipforest.stopping.stages.Stage`.
+        """
+        starts = np.cumsum([0, *(tree.left.size for tree in trees)])
+        parts = [
+            (
+                below(tree.left, start),
+                below(tree.right, start),
+                own[np.maximum(tree.feature, 0)] if own.size else tree.feature,
+                tree.threshold,
+                tree.missing_left,
+                tree.narrow,
+                goals[np.maximum(tree.goal, 0)],
+            )
+            for tree, start, own, goals in zip(trees, starts.tolist(), columns, following, strict=False)
+        ]
+        left, right, feature, threshold, missing_left, narrow, goal = map(np.concatenate, zip(*parts, strict=True))
+        return cls(starts[:-1], left, right, feature, threshold, missing_left, narrow, goal)
+
+
+def below(children: Array, start: int) -> Array:
+    """Return the numbers of children in a tree whose nodes come after ``start`` others."""
+    return np.where(children >= 0, children + start, children)
+
+
+class Ensembles(NamedTuple):
+    """The ensembles of all stages, one after another.
+
+    Parameters
+    ----------
+    splits : Splits
+        Features are columns of the table.
+    first_tree : ndarray of int64, shape (n_ensembles + 1,)
+    value : ndarray of float64, shape (n_nodes, n_values)
+    n_values, n_margins, link : ndarray of int64, shape (n_ensembles,)
+        See `SeenTrees`.
+    narrow : ndarray of bool, shape (n_ensembles,)
+        Whether numbers are compared as float32.
+    first_output : ndarray of int32, shape (n_trees,)
+    base_score : ndarray of float64, shape (n_ensembles, most margins)
+    """
+
+    splits: Splits
+    first_tree: Array
+    value: Array
+    n_values: Array
+    n_margins: Array
+    link: Array
+    narrow: Array
+    first_output: Array
+    base_score: Array
+
+
+class SeenStages(NamedTuple):
+    """Stages as arrays.
+
+    Parameters
+    ----------
+    first_ensemble : ndarray of int64, shape (n_stages + 1,)
+        Whose answers stage s averages; none where it answers ``constant[s]``.
+    constant : ndarray of float64, shape (n_stages, n_outputs)
+    depth : ndarray of int64, shape (n_stages,)
+    sees : ndarray of bool, shape (n_stages, n_features)
+    affordable : ndarray of bool, shape (n_stages,)
+    """
+
+    first_ensemble: Array
+    constant: Array
+    depth: Array
+    sees: Array
+    affordable: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StageWalk:
+    """Go from stage to stage; a rule may stop at each.
+
+    Parameters
+    ----------
+    stages : SeenStages
+    ensembles : Ensembles
+    routers : Routers
+    rule : RuleTables
+    level : float
+        An example goes on while its keenness exceeds this.
+    class_costs : ndarray of float64, shape (n_classes, n_classes), optional
+    """
+
+    stages: SeenStages
+    ensembles: Ensembles
+    routers: Routers
+    rule: RuleTables
+    level: float
+    class_costs: FloatArray | None
+
+    def __call__(self, table: Array) -> tuple[FloatArray, Array]:
+        """Take all examples through the stages."""
+        n, costs = table.shape[0], or_none(self.class_costs)
+        outputs = np.empty((n, self.stages.constant.shape[1]))
+        tests = np.zeros(table.shape, dtype=np.int32)
+
+        def climb(part: slice) -> None:
+            _climb(
+                self.stages,
+                self.ensembles,
+                self.routers,
+                self.rule,
+                self.level,
+                costs,
+                read_only(table[part]),
+                outputs[part],
+                tests[part],
+            )
+
+        run_in_slices(climb, n, n * self.ensembles.splits.root.size)
+        return outputs, tests
+
+
+@njit
+def _climb(
+    stages: SeenStages,
+    ensembles: Ensembles,
+    routers: Routers,
+    rule: RuleTables,
+    level: float,
+    class_costs: Array,
+    table: Array,
+    outputs: Array,
+    tests: Array,
+) -> None:
+    """Take blocks of examples through the stages, which come before those that follow them."""
+    size = min(BLOCK, table.shape[0])
+    at, memory, members = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    margins, part = np.empty((size, ensembles.base_score.shape[1])), np.empty(outputs.shape[1])
+    last_answer = np.empty(size)
+    for start in range(0, table.shape[0], BLOCK):
+        n_here = min(BLOCK, table.shape[0] - start)
+        at[:n_here], memory[:n_here] = 0, 0
+        for stage in range(stages.depth.size):
+            n_members = 0
+            for place in range(n_here):
+                if at[place] == stage:
+                    members[n_members] = place
+                    n_members += 1
+            if n_members == 0:
+                continue
+            reached = members[:n_members]
+            _answer(stages, ensembles, stage, table[start:], reached, margins, part, outputs[start:])
+            for place in reached:
+                i = start + place
+                if outputs.shape[1] > 1:
+                    signal = margin(outputs[i], class_costs)
+                else:
+                    signal = -abs(outputs[i, 0] - (outputs[i, 0] if stage == 0 else last_answer[place]))
+                    last_answer[place] = outputs[i, 0]
+                keen, memory[place] = keenness(rule, stages.depth[stage], signal, memory[place])
+                goal = _goal(routers, stage, table[i])
+                if goal == END or not stages.affordable[goal] or not keen > level:
+                    at[place] = END
+                    continue
+                at[place] = goal
+                for feature in range(table.shape[1]):
+                    tests[i, feature] += stages.sees[goal, feature] and not stages.sees[stage, feature]
+
+
+@inner_njit
+def _answer(
+    stages: SeenStages,
+    ensembles: Ensembles,
+    stage: int,
+    table: Array,
+    rows: Array,
+    margins: Array,
+    part: Array,
+    outputs: Array,
+) -> None:
+    """Average what the ensembles of a stage answer about some rows."""
+    splits, first, last = ensembles.splits, stages.first_ensemble[stage], stages.first_ensemble[stage + 1]
+    for i in rows:
+        outputs[i] = stages.constant[stage]
+    for number in range(first, last):
+        narrow, link, n_margins = ensembles.narrow[number], ensembles.link[number], ensembles.n_margins[number]
+        first_tree, last_tree = ensembles.first_tree[number], ensembles.first_tree[number + 1]
+        for place in range(rows.size):
+            margins[place] = ensembles.base_score[number]
+        for tree in range(first_tree, last_tree):
+            output = ensembles.first_output[tree]
+            for place in range(rows.size):
+                node = splits.root[tree]
+                while splits.left[node] >= 0:
+                    x = table[rows[place], splits.feature[node]]
+                    node = child(splits, node, np.float64(np.float32(x)) if narrow else x)
+                for k in range(ensembles.n_values[number]):
+                    margins[place, output + k] += ensembles.value[node, k]
+        for place in range(rows.size):
+            if link == MEAN:
+                for k in range(n_margins):
+                    part[k] = margins[place, k] / (last_tree - first_tree)
+            else:
+                link_one(link, margins[place], n_margins, part)
+            for k in range(part.size):
+                outputs[rows[place], k] += part[k]
+    if last > first:
+        for i in rows:
+            for k in range(part.size):
+                outputs[i, k] /= last - first
+
+
+@inner_njit
+def _goal(routers: Routers, stage: int, x: Array) -> int:
+    """Find the stage to which an example goes on."""
+    node = routers.first[stage]
+    while routers.left[node] >= 0:
+        value = x[routers.feature[node]]
+        if routers.narrow[node]:
+            value = np.float64(np.float32(value))
+        goes_left = routers.missing_left[node] if np.isnan(value) else value <= routers.threshold[node]
+        node = routers.left[node] if goes_left else routers.right[node]
+    return int(routers.following[node])
+
+
+def joined(ensembles: Sequence[Forest | BoostedTrees], columns: Sequence[IntArray]) -> Ensembles:
+    """Put ensembles one after another.
+
+    Parameters
+    ----------
+    ensembles : sequence of Forest or BoostedTrees
+    columns : sequence of ndarray of int64
+        The column of the table that each feature of each ensemble is.
+    """
+    parts = [trees.splits for trees in ensembles]
+    nodes = np.cumsum([0, *(part.left.size for part in parts)])
+    sets = np.cumsum([0, *(part.others.size for part in parts)])
+    listed = np.cumsum([0, *(part.listed.size for part in parts)])
+    n_values = [trees.value.shape[1] for trees in ensembles]
+    margins = [base_score_of(trees) for trees in ensembles]
+
+    def moved(name: str, starts: IntArray, dtype: type) -> Array:
+        arrays = [getattr(part, name) for part in parts]
+        shifted = [below(each, start) for each, start in zip(arrays, starts, strict=False)]
+        return np.concatenate([np.empty(0), *shifted]).astype(dtype)
+
+    def stacked(rows: Sequence[Array], width: int, dtype: type = np.float64) -> Array:
+        padded = [np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in rows]
+        return np.concatenate([np.empty((0, width)), *padded]).astype(dtype)
+
+    def flat(arrays: Sequence[Array], dtype: type) -> Array:
+        return np.concatenate([np.empty(0), *arrays]).astype(dtype)
+
+    moved_sets = flat([part.set_offsets[:-1] + start for part, start in zip(parts, listed, strict=False)], np.int64)
+    features = [own[np.maximum(part.feature, 0)] for part, own in zip(parts, columns, strict=True)]
+    splits = Splits(
+        moved("root", nodes, np.int64),
+        moved("left", nodes, np.int32),
+        moved("right", nodes, np.int32),
+        flat(features, np.int32),
+        flat([part.threshold for part in parts], np.float64),
+        flat([part.missing_left for part in parts], np.bool_),
+        moved("category_set", sets, np.int32),
+        np.append(moved_sets, listed[-1]),
+        flat([part.listed for part in parts], np.int64),
+        flat([part.others for part in parts], np.bool_),
+    )
+    return Ensembles(
+        packed(splits),
+        np.cumsum([0, *(part.root.size for part in parts)]),
+        stacked([trees.value for trees in ensembles], max(n_values, default=1)),
+        np.array(n_values, dtype=np.int64),
+        np.array([each.size for each in margins], dtype=np.int64),
+        np.array([link_of(trees) for trees in ensembles], dtype=np.int64),
+        np.array([trees.dtype == np.float32 for trees in ensembles], dtype=bool),
+        flat([first_outputs(trees) for trees in ensembles], np.int32),
+        stacked([each[None] for each in margins], max((each.size for each in margins), default=1)),
+    )

@@ -1,0 +1,378 @@
+"""Compiled walks through trees in order, which a rule may stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from ipforest._internal.arrays import Array, FloatArray, aligned_empty, read_only
+from ipforest._internal.kernels import inner_njit, njit, run_in_slices
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.links import LINKS, link_one
+from ipforest.ensemble.routing import Splits, child
+from ipforest.walks.purse import Example, Purse, buy, give_up
+from ipforest.walks.rules import NEVER, RuleTables, keenness
+
+Fields = TypeVar("Fields", bound=Any)
+
+MEAN = len(LINKS)
+"""Stands for averaged trees where a kernel is told the link of summed ones."""
+
+SETTLED_SLACK = 1e-9
+"""By how much, relative to the sums, one label must lead to be settled: sums of floats depend on their order."""
+
+
+class SeenTrees(NamedTuple):
+    """Trees, and what the leaves below each node say; see `ipforest.policy.TreesInOrder`.
+
+    Parameters
+    ----------
+    splits : Splits
+    value, lowest, highest : ndarray of float64, shape (n_nodes, n_values)
+    first_output : ndarray of int32, shape (n_trees,)
+    base_score : ndarray of float64, shape (n_margins,)
+    link : int
+        The place of the link in `LINKS`, or `MEAN`.
+    classify : bool
+    """
+
+    splits: Splits
+    value: Array
+    lowest: Array
+    highest: Array
+    first_output: Array
+    base_score: Array
+    link: int
+    classify: bool
+
+
+def held(fields: Fields) -> Fields:
+    """View the arrays of a named tuple as read-only, so that kernels are compiled for one kind of them."""
+    return cast("Fields", type(fields)(*map(_held, fields)))
+
+
+def _held(each: Any) -> Any:
+    if isinstance(each, np.ndarray):
+        return read_only(each)
+    return held(each) if isinstance(each, tuple) else each
+
+
+NODE = np.dtype(
+    [
+        ("threshold", np.float64),
+        ("left", np.int32),
+        ("right", np.int32),
+        ("feature", np.int32),
+        ("category_set", np.int32),
+        ("missing_left", np.bool_),
+    ],
+    align=True,
+)
+"""What a walk reads of a node, on one line of the cache."""
+
+
+def packed(splits: Splits) -> Splits:
+    """Store what nodes ask node by node, so that one row does not wait for the memory once for each field."""
+    nodes = aligned_empty(splits.left.size, NODE)
+    for name in NODE.fields or ():
+        nodes[name] = getattr(splits, name)
+    return splits._replace(**{name: nodes[name] for name in NODE.fields or ()})
+
+
+def or_none(class_costs: FloatArray | None) -> Array:
+    """Take class costs as the kernels do: an empty matrix where there are none."""
+    return read_only(np.empty((0, 0)) if class_costs is None else class_costs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeWalk:
+    """Walk through trees in order; a rule may stop before each purchase.
+
+    Parameters
+    ----------
+    trees : SeenTrees
+    purse : Purse
+    rule : RuleTables
+    level : float
+        An example goes on while its keenness exceeds this.
+    class_costs : ndarray of float64, shape (n_classes, n_classes), optional
+    n_outputs : int
+    """
+
+    trees: SeenTrees
+    purse: Purse
+    rule: RuleTables
+    level: float
+    class_costs: FloatArray | None
+    n_outputs: int
+
+    def __call__(self, table: Array) -> tuple[FloatArray, Array]:
+        """Walk all examples."""
+        n, costs = table.shape[0], or_none(self.class_costs)
+        outputs, tests = np.empty((n, self.n_outputs)), np.zeros(table.shape, dtype=np.int32)
+
+        def walk(part: slice) -> None:
+            rows = read_only(table[part])
+            _walk_trees(self.trees, self.purse, self.rule, self.level, costs, rows, outputs[part], tests[part])
+
+        run_in_slices(walk, n, n * self.trees.splits.root.size)
+        return outputs, tests
+
+
+@njit
+def _walk_trees(
+    trees: SeenTrees,
+    purse: Purse,
+    rule: RuleTables,
+    level: float,
+    class_costs: Array,
+    table: Array,
+    outputs: Array,
+    tests: Array,
+) -> None:
+    n_features, n_margins = table.shape[1], trees.base_score.size
+    example = Example(
+        np.empty(n_features, np.bool_),
+        np.empty(n_features, np.bool_),
+        np.empty(trees.splits.root.size, np.int64),
+        np.empty(n_margins),
+        np.empty(n_margins),
+        np.empty(n_margins),
+        np.empty(n_margins),
+        np.empty(outputs.shape[1]),
+        np.empty((2, outputs.shape[1])),
+    )
+    paid = np.empty(purse.unit_cost.size, np.bool_)
+    no_costs = class_costs[:0]
+    for i in range(table.shape[0]):
+        example.known[:], example.barred[:], example.node[:] = False, False, trees.splits.root
+        paid[:] = False
+        paid[-1] = True
+        if rule.kind == NEVER and np.isinf(purse.limit):
+            _walk_to_leaves(trees.splits, table[i], example, tests[i])
+        else:
+            _walk_one(trees, purse, rule, level, class_costs, table[i], example, paid, tests[i])
+        _foresee(trees, no_costs, table[i], example)
+        outputs[i] = example.output
+
+
+@inner_njit
+def _walk_to_leaves(splits: Splits, x: Array, example: Example, tests: Array) -> None:
+    """Walk an example of which everything is known; all trees end at leaves."""
+    for tree in range(splits.root.size):
+        node = splits.root[tree]
+        while splits.left[node] >= 0:
+            tests[splits.feature[node]] += 1
+            node = child(splits, node, x[splits.feature[node]])
+        example.node[tree] = node
+
+
+@inner_njit
+def _walk_one(
+    trees: SeenTrees,
+    purse: Purse,
+    rule: RuleTables,
+    level: float,
+    class_costs: Array,
+    x: Array,
+    example: Example,
+    paid: Array,
+    tests: Array,
+) -> None:
+    """Walk one example until it is stopped, or all trees have been asked."""
+    splits, stage, memory = trees.splits, 0, 0
+    give_up(purse, paid, example)
+    for tree in range(splits.root.size):
+        node = splits.root[tree]
+        while splits.left[node] >= 0:
+            feature = splits.feature[node]
+            if not example.known[feature]:
+                if example.barred[feature]:
+                    break
+                if rule.kind != NEVER and not purse.free[feature]:
+                    settled = _foresee(trees, class_costs, x, example)
+                    keen, memory = keenness(rule, stage, _sureness(trees, class_costs, example), memory)
+                    stage += 1
+                    if settled or keen <= level:
+                        return
+                buy(purse, feature, paid, example)
+            if not example.barred[feature]:
+                tests[feature] += 1
+            node = child(splits, node, np.nan if example.barred[feature] else x[feature])
+
+
+@inner_njit
+def _foresee(trees: SeenTrees, class_costs: Array, x: Array, example: Example) -> bool:
+    """Predict from what is known; tell whether nothing that is unknown can change the label."""
+    splits, averages = trees.splits, trees.link == MEAN
+    n_margins, n_counted = trees.base_score.size, 0
+    example.low[:], example.high[:], example.counted[:], example.everything[:] = 0.0, 0.0, 0.0, 0.0
+    for tree in range(splits.root.size):
+        node = example.node[tree]
+        while splits.left[node] >= 0 and example.known[splits.feature[node]]:
+            feature = splits.feature[node]
+            node = child(splits, node, np.nan if example.barred[feature] else x[feature])
+        example.node[tree] = node
+        counts = splits.left[node] < 0 or (averages and node != splits.root[tree])
+        n_counted += counts
+        for column in range(trees.value.shape[1]):
+            output = trees.first_output[tree] + column
+            if counts:
+                example.counted[output] += trees.value[node, column]
+            example.everything[output] += trees.value[node, column]
+            example.low[output] += trees.lowest[node, column]
+            example.high[output] += trees.highest[node, column]
+    if not averages:
+        for k in range(n_margins):
+            example.low[k] += trees.base_score[k]
+            example.high[k] += trees.base_score[k]
+    settled = trees.classify and _is_settled(trees, class_costs, example)
+    if averages:
+        everything = settled or n_counted == 0
+        for k in range(n_margins):
+            total = example.everything[k] if everything else example.counted[k]
+            example.output[k] = total / (splits.root.size if everything else n_counted)
+    else:
+        for k in range(n_margins):
+            total = example.everything[k] if settled else example.counted[k]
+            example.counted[k] = total + trees.base_score[k]
+        link_one(trees.link, example.counted, n_margins, example.output)
+    return settled
+
+
+@inner_njit
+def _is_settled(trees: SeenTrees, class_costs: Array, example: Example) -> bool:
+    low, high = example.low, example.high
+    if class_costs.size:
+        return _cheapest_is_certain(trees, class_costs, example)
+    most, leader, others = 0.0, 0, -np.inf
+    for k in range(low.size):
+        most = max(most, max(abs(low[k]), abs(high[k])))
+        if low[k] > low[leader]:
+            leader = k
+    slack = SETTLED_SLACK * most
+    if low.size == 1:
+        return bool(low[0] > slack or high[0] < -slack)
+    for k in range(low.size):
+        if k != leader:
+            others = max(others, high[k])
+    return bool(low[leader] > others + slack)
+
+
+@inner_njit
+def _cheapest_is_certain(trees: SeenTrees, class_costs: Array, example: Example) -> bool:
+    """Tell whether one label is the cheapest for all probabilities within bounds."""
+    low, high = example.bounds[0], example.bounds[1]
+    if trees.link == MEAN:
+        low[:], high[:] = example.low, example.high
+    elif example.low.size == 1:
+        link_one(trees.link, example.low, 1, low)
+        link_one(trees.link, example.high, 1, high)
+        for k in range(2):
+            low[k], high[k] = min(low[k], high[k]), max(low[k], high[k])
+    else:
+        largest = example.high.max()
+        for k in range(low.size):
+            low[k], high[k] = np.exp(example.low[k] - largest), np.exp(example.high[k] - largest)
+    label, least = 0, np.inf
+    for predicted in range(low.size):
+        expected = 0.0
+        for true in range(low.size):
+            expected += (low[true] + high[true]) * class_costs[true, predicted]
+        if expected < least:
+            label, least = predicted, expected
+    most = -np.inf
+    for predicted in range(low.size):
+        if predicted == label:
+            continue
+        total = 0.0
+        for true in range(low.size):
+            extra = class_costs[true, label] - class_costs[true, predicted]
+            total += max(extra, 0.0) * high[true] + min(extra, 0.0) * low[true]
+        most = max(most, total)
+    return bool(most < -SETTLED_SLACK * class_costs.max() * high.sum())
+
+
+@inner_njit
+def _sureness(trees: SeenTrees, class_costs: Array, example: Example) -> float:
+    """Say how sure an answer is: its margin, or for a target minus the width of what it may still come to."""
+    if example.output.size > 1:
+        return margin(example.output, class_costs)
+    if trees.link == MEAN:
+        return float(example.low[0] / trees.splits.root.size - example.high[0] / trees.splits.root.size)
+    low, high = example.bounds[0], example.bounds[1]
+    link_one(trees.link, example.low, 1, low)
+    link_one(trees.link, example.high, 1, high)
+    return float(low[0] - high[0])
+
+
+@inner_njit
+def margin(output: Array, class_costs: Array) -> float:
+    """Compute by how much the likeliest class leads, or the cheapest label is cheaper than the next."""
+    first, second = -np.inf, -np.inf
+    for k in range(output.size):
+        worth = output[k]
+        if class_costs.size:
+            expected = 0.0
+            for true in range(output.size):
+                expected += output[true] * class_costs[true, k]
+            worth = -expected
+        if worth > first:
+            first, second = worth, first
+        elif worth > second:
+            second = worth
+    return float(first - second)
+
+
+class RouterTree(NamedTuple):
+    """A tree that sends the examples of a stage on.
+
+    Parameters
+    ----------
+    left, right : ndarray of int64, shape (n_nodes,)
+        Children, which come after their parent; -1 at leaves.
+    feature : ndarray of int64, shape (n_nodes,)
+        Of what the stage sees.
+    threshold : ndarray of float64, shape (n_nodes,)
+    missing_left, narrow : ndarray of bool, shape (n_nodes,)
+        Where missing values go, and whether numbers are compared as float32.
+    goal : ndarray of int64, shape (n_nodes,)
+        At leaves: the place in ``following`` of the stage.
+    """
+
+    left: Array
+    right: Array
+    feature: Array
+    threshold: Array
+    missing_left: Array
+    narrow: Array
+    goal: Array
+
+
+_NO, _HERE = np.zeros(1, dtype=bool), np.zeros(1, dtype=np.int64)
+
+ONWARD = RouterTree(np.array([-1]), np.array([-1]), _HERE, np.zeros(1), _NO, _NO, _HERE)
+"""Sends all examples to the same stage."""
+
+
+def link_of(trees: Forest | BoostedTrees) -> int:
+    """Return the number that the link of trees has in kernels."""
+    return LINKS.index(trees.link) if isinstance(trees, BoostedTrees) else MEAN
+
+
+def base_score_of(trees: Forest | BoostedTrees) -> FloatArray:
+    """Return what each margin is before the first tree, shape (n_margins,)."""
+    return trees.base_score if isinstance(trees, BoostedTrees) else np.zeros(trees.value.shape[1])
+
+
+def first_outputs(trees: Forest | BoostedTrees) -> Array:
+    """Return the first output to which each tree adds."""
+    return trees.first_output if isinstance(trees, BoostedTrees) else np.zeros(trees.n_trees, dtype=np.int32)
+
+
+def n_outputs_of(trees: Forest | BoostedTrees) -> int:
+    """Count the class probabilities that trees answer with, or 1 for a target."""
+    return 1 if trees.classes is None else len(trees.classes)
