@@ -347,7 +347,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
             rows, others = self._split(data.X, data.y, groups, random)
             training, validation = data.rows(rows), data.rows(others)
         elif X_val is not None:
-            unseen, targets = self._checked_held_out(X_val, y_val, self.classes_, data.X)
+            unseen, targets = self._checked_held_out(X_val, y_val, getattr(self, "classes_", None), data.X)
             validation = Labelled(unseen, targets, np.ones(targets.size) if weight_val is None else weight_val)
         if not (training.weight > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
@@ -373,13 +373,19 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         self._note_missing(examples)
         self._take_classes(targets)
         self.costs_ = self._read_costs()
-        self._take_class_costs(self.classes_)
+        self._take_class_costs(getattr(self, "classes_", None))
         targets = targets if classify else checked_labels(targets, examples, None, "y")
         return Labelled(examples, targets, checked_weight(sample_weight, X, examples))
 
     def _take_classes(self, labels: Array) -> None:
-        """Note the classes of training; None for regression."""
-        self.classes_ = classes_of(labels, self.min_classes) if is_classifier(self) else None
+        """Note the classes of training."""
+        self._keep_classes(classes_of(labels, self.min_classes) if is_classifier(self) else None)
+
+    def _keep_classes(self, classes: Array | None) -> None:
+        """Keep the classes; what is trained for regression has none."""
+        self.__dict__.pop("classes_", None)
+        if classes is not None:
+            self.classes_ = classes
 
     def _split(self, examples: Array, targets: Array, groups: npt.ArrayLike | None, random: Any) -> tuple[Rows, Rows]:
         """Part examples into those to train on and those held out; see `split_rows`."""
@@ -1045,8 +1051,6 @@ def split_rows(
 def _first_split(
     y: Array, held_out: Any, random_state: Any, *, one_of_each_class: bool, groups: npt.ArrayLike | None, X: Any
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    if groups is not None and np.shape(groups)[:1] != y.shape:
-        raise ValueError(f"groups: expected {y.shape[0]} values, one per example, got {np.size(groups)}")
     splitter = held_out
     if not hasattr(held_out, "split"):
         splitter = GroupShuffleSplit(1, test_size=held_out, random_state=random_state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ class TradeoffDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: BudgetPrune | JointFrontier,
+        estimator: Any,
         X: npt.ArrayLike,
         y: npt.ArrayLike,
         *,
@@ -134,11 +135,13 @@ class TradeoffDisplay:
         error of their vote on the other data: two kinds of error, which have an axis each. Of an estimator that has a
         frontier, such as `BudgetedClassifier` or `BudgetedRegressor`, the first shows what its choices lose on the
         validation examples: for regression 1 - R^2, with the mean squared error in the second. With class costs the
-        second shows what mistakes cost.
+        second shows what mistakes cost. Of any other estimator the first shows what may be taken, measured as `fit`
+        did, of an estimator that stops examples all levels of the rule that it took; the second what a budget of each
+        of these costs takes.
 
         Parameters
         ----------
-        estimator : BudgetPrune, or one with a ``frontier_``
+        estimator : fitted estimator of this package
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
             Test data.
         max_points : int, default=200
@@ -152,9 +155,9 @@ class TradeoffDisplay:
         TradeoffDisplay
         """
         check_is_fitted(estimator)
-        if hasattr(estimator, "frontier_"):
-            curves = _frontier_curves(estimator, X, y, max_points)
-            return cls(curves, _budget(estimator.budget)).plot(axes)
+        if not hasattr(estimator, "path_"):
+            made = _frontier_curves if hasattr(estimator, "measured") else _choice_curves
+            return cls(made(estimator, X, y, max_points), _budget(estimator.budget)).plot(axes)
         instance, path = estimator.instance_, estimator.path_
         error, cost = instance.evaluate(estimator.pruning_)
         optimised = _path_curve(
@@ -758,6 +761,26 @@ def _frontier_curves(model: JointFrontier, X: npt.ArrayLike, y: npt.ArrayLike, m
     return [
         Curve(frontier.cost, values, "choices of the frontier", name, taken, "choice taken"),
         Curve(tried[:, 0], tried[:, 1], "the same on test data", _test_error_of(model), on_data, "choice taken"),
+    ]
+
+
+def _choice_curves(model: Any, X: npt.ArrayLike, y: npt.ArrayLike, max_points: int) -> list[Curve]:
+    """Give what an estimator may take, as far as no cheaper choice is as good, and what budgets of so much come to."""
+    costs, losses = (model.curve_.cost, model.curve_.error) if hasattr(model, "curve_") else model._choices()
+    cost, loss = (np.array([float(value) for value in values]) for values in (costs, losses))
+    order = np.lexsort((loss, cost))
+    kept = order[loss[order] < np.minimum.accumulate(np.append(np.inf, loss[order][:-1]))]
+    points = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that nothing is bought within a small budget
+        for place in _spread(cost[kept], max_points):
+            points.append(_on_data(model.at_budget(costs[kept[place]]), X, y))
+    tried, on_data = np.array(points), _on_data(model, X, y)
+    return [
+        Curve(cost[kept], loss[kept], "choices", f"{_badness_of(model)}, as it was measured in fit"),
+        Curve(
+            tried[:, 0], tried[:, 1], "budgets of so much, on test data", _test_error_of(model), on_data, "model taken"
+        ),
     ]
 
 

@@ -162,6 +162,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         """
         if qid is not None and self.class_costs is not None:
             raise ValueError("class_costs: expected none for ranking by query, got a value")
+        check_consistent_length(qid, None if qid is None else X)
         return self._fit(X, y, groups=qid if groups is None else groups, qid=qid)
 
     def _train(
@@ -173,7 +174,6 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         qid: npt.ArrayLike | None = None,
         **options: Any,
     ) -> None:
-        check_consistent_length(training.X if qid is None else given.table, qid)
         query = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
         self.feature_map_ = self._make_feature_map().fit(training.X, training.y)
         self.resources_ = Resources.of_weights(
@@ -210,7 +210,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
         """Check X and y; code labels as -1 and 1, or scale the target."""
         data = super()._read(X, y, sample_weight)
-        if self.classes_ is None:
+        if not is_classifier(self):
             self.target_mean_, spread = float(np.mean(data.y)), float(np.std(data.y))
             self.target_scale_ = self._spread / spread if spread > 0 else 1.0
             target = (data.y - self.target_mean_) * self.target_scale_
@@ -222,7 +222,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
 
     def _take_classes(self, labels: Array) -> None:
         super()._take_classes(labels)
-        if self.classes_ is not None and self.classes_.size > 2:
+        if is_classifier(self) and self.classes_.size > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
                 f"{type_of_target(labels)}: expected two classes in y, got {self.classes_.size}"

@@ -302,6 +302,7 @@ class JointFrontier(BudgetedEstimator):
         Classifiers only; None for regression.
     """
 
+    classes_: Array | None = None
     takes_scorers = True
     must_hold_out = True
     _dtype = np.float32

@@ -223,8 +223,9 @@ class BudgetPrune(ForestPruner):
         require_rows_in_order(X, y)
         self._note_missing(examples)
         self.estimator_, self.costs_, self.class_costs_ = ensemble, self._read_costs(), None
-        self.classes_ = getattr(ensemble, "classes_", None)
-        labels = checked_labels(y, examples, self.classes_, "y")
+        classes = getattr(ensemble, "classes_", None)
+        self._keep_classes(classes)
+        labels = checked_labels(y, examples, classes, "y")
         data = Labelled(examples, labels, checked_weight(sample_weight, X, examples))
         names = getattr(self, "feature_names_in_", None)
         trees: Any = replace(summed, feature_names=names, categories=Categories())

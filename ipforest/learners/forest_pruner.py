@@ -254,8 +254,9 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.costs_ = self._read_costs()
-        self.classes_ = getattr(ensemble, "classes_", None)
-        self._take_class_costs(self.classes_)
+        classes = getattr(ensemble, "classes_", None)
+        self._keep_classes(classes)
+        self._take_class_costs(classes)
         self.forest_ = Forest.from_sklearn(ensemble)
         examples = self._checked(X)
         self._note_missing(examples)

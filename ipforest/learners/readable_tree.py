@@ -176,9 +176,10 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(self.estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.estimator_.feature_names_in_
-        self.classes_ = np.asarray(self.estimator_.classes_) if is_classifier(self) else None
+        classes = np.asarray(self.estimator_.classes_) if is_classifier(self) else None
+        self._keep_classes(classes)
         examples = self._checked(X)
-        targets = checked_labels(y, examples, self.classes_, "y")
+        targets = checked_labels(y, examples, classes, "y")
         self._cost_of_model = float(self.estimator_.cost(X).mean())
         answers = np.asarray(self.estimator_.predict(X))
         tree = self._within_limits(self._grown(examples, answers, weight)).refit(examples, targets, weight)

@@ -455,6 +455,7 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         See `StoppedEstimator`.
     """
 
+    classes_: Array | None = None
     must_hold_out = True
     min_classes = 1
     estimator: Any

@@ -82,7 +82,7 @@ def test_a_splitter_has_the_groups_too(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (GROUPS[:7], "groups: expected 80 values, one per example, got 7"),
+        (GROUPS[:7], r"Found input variables with inconsistent numbers of samples: \[80, 80, 7\]"),
         (Y, "groups: expected examples of each class to train on, got none of [01]; use a splitter that stratifies"),
         (pd.Series(GROUPS[::-1], index=range(79, -1, -1)), "groups: expected the rows of X in their order, got 79 in"),
     ],

@@ -3,13 +3,14 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from budgeted_estimators import CLASSIFIERS
 from fitted_forests import N_FEATURES, examples
 from matplotlib.collections import LineCollection, PathCollection
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
-from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetBoostRegressor, BudgetPrune, EarlyExit
+from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetBoostRegressor, BudgetPrune, EarlyExit, FeatureCosts
 from ipforest.experiments.comparison import Comparison, Outcome
 from ipforest.plotting import TradeoffDisplay, draw_tree, plot_comparison, plot_purchases, plot_stopping, plot_stops
 
@@ -307,3 +308,23 @@ def test_a_frontier_is_drawn_by_the_measure_that_chose() -> None:
     assert score == pytest.approx(-log_loss(LABELS_TEST, model.at_budget(0).predict_proba(X_TEST)))
     names = [axes.get_ylabel() for axes in display.axes_]
     assert names == ["neg log loss on validation examples", "test neg log loss"]
+
+
+@pytest.mark.parametrize(
+    "name", ["BudgetRF", "GreedyMiser", "CostComplexity", "EarlyExit of a forest", "NestedCascade"]
+)
+def test_tradeoffs_of_every_estimator_that_has_choices(name: str) -> None:
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    model = CLASSIFIERS[name](FeatureCosts([1, 2, 3])).fit(X[:60], y[:60])
+    display = TradeoffDisplay.from_estimator(model, X[60:], y[60:], max_points=4)
+    fitted, tried = display.curves
+    assert (np.diff(fitted.costs) > 0).all()
+    assert (np.diff(fitted.errors) < 0).all()
+    assert tried.costs.size == min(4, fitted.costs.size)
+    at_last = model.at_budget(fitted.costs[-1])
+    assert tried.costs[-1] == at_last.cost(X[60:]).mean()
+    assert tried.errors[-1] == pytest.approx(1 - at_last.score(X[60:], y[60:]))
+    assert tried.chosen == (model.cost(X[60:]).mean(), pytest.approx(1 - model.score(X[60:], y[60:])))
+    assert [panel.get_ylabel() for panel in display.axes_] == ["error, as it was measured in fit", "test error rate"]
+    plt.close(display.figure_)
