@@ -146,7 +146,7 @@ def write(trees: Any, target: str) -> Any:
         Unknown target, tests that the format cannot express, or an estimator whose decision trees do not hold.
     """
     if hasattr(trees, "to_trees"):
-        if target in MODEL_WRITERS and (target not in WRITERS or trees.decides_by):
+        if target in MODEL_WRITERS and (target not in WRITERS or trees.decides_by or _holds_more(trees, target)):
             return _load(MODEL_WRITERS[target])(trees)
         trees = trees.to_trees()
     elif target == "json":
@@ -157,6 +157,11 @@ def write(trees: Any, target: str) -> Any:
         formats = ", ".join(dict.fromkeys([*WRITERS, *MODEL_WRITERS]))
         raise ValueError(f"target: expected one of {formats}, got {target!r}")
     return _load(WRITERS[target])(trees)
+
+
+def _holds_more(model: Any, target: str) -> bool:
+    """Tell whether a format holds the trees of an estimator, but not trees by themselves: ONNX, tests of categories."""
+    return target == "onnx" and bool(model.to_trees().tests_categories.any())
 
 
 def _load(entry: str) -> Callable[..., Any]:

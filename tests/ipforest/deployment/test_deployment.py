@@ -313,6 +313,7 @@ def test_c_is_an_adapted_model_on_ten_thousand_rows(name: str, tmp_path: Path) -
     require_same_in_c(MODELS[name]()[0], rows_with_gaps(10_000), tmp_path / "model.c")
 
 
+@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["a gate", "isotonic", "a threshold of each", "nested"])
 def test_the_reader_is_the_model_on_ten_thousand_rows(name: str) -> None:
@@ -369,7 +370,7 @@ def near_thresholds(model: Any, X: Any) -> Any:
     """Put values of some rows exactly at the thresholds of a model, and one number of either precision off them."""
     trees = document_of(model)["trees"]
     rng, rows = np.random.default_rng(3), X.copy()
-    inner = np.flatnonzero(np.array(trees["left"]) >= 0)
+    inner = np.flatnonzero((np.array(trees["left"]) >= 0) & (np.abs(trees["threshold"]) < 1e30))
     for row in rows[: len(rows) // 2]:
         node = rng.choice(inner)
         at = np.float64(trees["threshold"][node])
@@ -379,8 +380,11 @@ def near_thresholds(model: Any, X: Any) -> Any:
     return rows
 
 
+LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("staged", "certified", "isotonic", "threshold")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["threshold", "staged", "certified", "boosted, three classes", "isotonic", "a cap"])
+@pytest.mark.parametrize("name", ["boosted, three classes", "a cap", *LONG])
 def test_onnx_is_the_estimator_on_ten_thousand_rows_at_thresholds_and_next_to_them(name: str) -> None:
     model, others = MODELS[name]()
     X = rows_with_gaps(10_000) if np.isnan(others).any() else np.nan_to_num(rows_with_gaps(10_000))
@@ -388,6 +392,7 @@ def test_onnx_is_the_estimator_on_ten_thousand_rows_at_thresholds_and_next_to_th
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_onnx_is_a_grown_model_on_ten_thousand_rows_at_every_budget() -> None:
     """Boosted trees and forests of a cascade, missing values and categories, price by price."""
     words, _ = with_words()
@@ -407,7 +412,7 @@ def test_onnx_keeps_classes_of_every_kind_and_refuses_others() -> None:
     places = np.unique(y, return_inverse=True)[1]
     fitted = {
         "whole numbers that no float holds": places + 2**62 + 1,
-        "numbers": places + 0.5,
+        "numbers": places.astype(np.float64),
         "booleans": places > 0,
         "letters": np.array(["\xe9", 'a"b', "c\nd"])[places],
     }
@@ -425,7 +430,7 @@ def test_onnx_keeps_classes_of_every_kind_and_refuses_others() -> None:
 def test_onnx_names_features_and_categories() -> None:
     model, _ = with_words()
     told = {each.key: json.loads(each.value) for each in write(model, "onnx").metadata_props}
-    assert told == {"features": ["0", "1", "2", "3"], "categories": {"2": ["a", "b", "c", "d"]}}
+    assert told == {"features": [f"feature {n}" for n in range(4)], "categories": {"2": ["a", "b", "c", "d"]}}
 
 
 def test_the_reader_needs_numpy_alone() -> None:
