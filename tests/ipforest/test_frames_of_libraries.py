@@ -65,6 +65,7 @@ def test_a_fitted_model_answers_and_sells_in_words(name: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.slow
 def test_gates_before_a_fitted_model_take_its_words() -> None:
     booster, X, y = trained()
     model = AdaptGbrt(booster, feature_costs=PRICES, random_state=0).fit(X, y)
