@@ -206,7 +206,7 @@ class GrownForests(GrownFrontier):
         if self._search.n_lookahead:
             yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random))
             if staged:
-                yield from self._context_cascades(unpriced.leaf, training, validation, random, seller)
+                yield from self._context_cascades(training, validation, random, seller)
 
     def _nested_forests(
         self,
@@ -235,11 +235,11 @@ class GrownForests(GrownFrontier):
             yield self._cascade(stages, validation)
 
     def _context_cascades(
-        self, leaf: int, training: Labelled, validation: Labelled, random: Any, seller: Seller
+        self, training: Labelled, validation: Labelled, random: Any, seller: Seller
     ) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
         forest = self._task.forests[0](min(self.n_estimators, JUDGING_TREES), random_state=0)
-        whole = PartsByContext(training, self._lookahead_grower, forest, (leaf,)).part()
+        whole = PartsByContext(training, self._lookahead_grower, forest, self._leaf_sizes).part()
         if whole.sides:
             plans = ContextCascades(whole, seller)
             for stages in plans.stages(self._models(plans.wanted, training, random)):
