@@ -305,7 +305,7 @@ def test_groups_are_not_parted(parts: Any) -> None:
     seen: list[Any] = []
 
     class Watched(BudgetedClassifier):
-        def _train(self, training: Any, validation: Any, random: Any, work: Any) -> Any:
+        def _members(self, training: Any, validation: Any, random: Any, work: Any) -> Any:
             seen.append((training.X[:, 0], validation.X[:, 0]))
             return super()._members(training, validation, random, work)
 
