@@ -135,6 +135,7 @@ static const int first_child[] = {$first_child};
 static const int first_of_stage[] = {$first_of_stage};
 static const int stage_feature[] = {$stage_feature};
 static const int first_ensemble[] = {$first_ensemble};
+static const int n_averaged[] = {$n_averaged};
 static const bool is_constant[] = {$is_constant};
 static const double constant[][N_OUTPUTS] = {$constant};
 static const int depth[] = {$depth};
@@ -481,17 +482,16 @@ static void climb(struct example *e, int part, double output[N_OUTPUTS])
     int stage = start, memory = 0;
     double before = 0, width;
     for (;;) {
-        const int n_averaged = first_ensemble[stage + 1] - first_ensemble[stage];
         for (int k = 0; k < N_OUTPUTS; k++)
             output[k] = is_constant[stage] ? constant[stage][k] : 0;
-        for (int ensemble = first_ensemble[stage]; ensemble < first_ensemble[stage + 1]; ensemble++) {
-            double part[N_OUTPUTS];
-            foresee(e, ensemble, false, part, &width);
+        for (int place = 0; place < n_averaged[stage]; place++) {
+            double added[N_OUTPUTS];
+            foresee(e, first_ensemble[stage] + place, false, added, &width);
             for (int k = 0; k < N_OUTPUTS; k++)
-                output[k] += part[k];
+                output[k] += added[k];
         }
-        for (int k = 0; k < N_OUTPUTS && n_averaged; k++)
-            output[k] /= n_averaged;
+        for (int k = 0; k < N_OUTPUTS && n_averaged[stage]; k++)
+            output[k] /= n_averaged[stage];
         const double change = stage == start ? 0 : fabs(output[0] - before);
         const double keen = keenness(part, depth[stage], output, change, &memory);
         before = output[0];
@@ -821,6 +821,11 @@ def _stages(parts: Sequence[dict[str, Any]], n_outputs: int) -> dict[str, str]:
         for stage in part.get("stages", [])
         for goal in stage["following"]
     ]
+    first_ensembles = [
+        start + place
+        for start, part in zip(_starts(len(_ensembles_of(part)) for part in parts), parts, strict=False)
+        for place in _starts(len(stage["trees"]) for stage in part.get("stages", []))[:-1]
+    ]
     leaf: dict[str, Any] = {
         "left": [-1],
         "right": [-1],
@@ -842,7 +847,8 @@ def _stages(parts: Sequence[dict[str, Any]], n_outputs: int) -> dict[str, str]:
     return {
         "first_of_stage": _listed(np.cumsum([0, *(len(stage["features"]) for stage in stages)]).tolist()),
         "stage_feature": _listed([feature for stage in stages for feature in stage["features"]]),
-        "first_ensemble": _listed(np.cumsum([0, *(len(stage["trees"]) for stage in stages)]).tolist()),
+        "first_ensemble": _listed(first_ensembles),
+        "n_averaged": _listed([len(stage["trees"]) for stage in stages]),
         "is_constant": _listed([stage["constant"] is not None for stage in stages]),
         "constant": ", ".join(_row(stage["constant"] or [], n_outputs) for stage in stages) or "{0}",
         "depth": _listed([stage["depth"] for stage in stages]),
