@@ -134,6 +134,7 @@ def test_expected_costs_take_the_place_of_probabilities() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_estimator_keeps_the_budget_and_lowers_the_loss_of_the_vote() -> None:
     model = clone(MODEL).fit(X[::2], Y[::2])
     trees = clone(MODEL).set_params(pruning__objective="trees").fit(X[::2], Y[::2])

@@ -176,6 +176,7 @@ def test_rows_are_filled_until_excess_has_nowhere_to_go_but_through_the_forest(i
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=15)
 @given(instances(), lambdas, st.integers(0, 2**32))
 def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_a_weak_one(instance, lam, seed):
