@@ -7,7 +7,7 @@ from datetime import date
 
 from ipforest._internal.records import records_to_markdown
 from ipforest.experiments.experiment import Record
-from ipforest.experiments.frontier import ALL, AREA, COMPOSED, REFERENCES, STANDARD_ERRORS, losses, mean_ranks
+from ipforest.experiments.frontier import ALL, AREA, COMPOSED, OTHERS, REFERENCES, STANDARD_ERRORS, losses, mean_ranks
 
 FRONT_END = "BudgetedClassifier"
 COMPARED = (FRONT_END, f"{FRONT_END}, mixed", "best of ours", "best of ours, mixed")
@@ -25,7 +25,7 @@ def require_comparison(methods: Set[str]) -> None:
     ValueError
         One of them is missing.
     """
-    if FRONT_END not in methods or not methods & {*REFERENCES.values()}:
+    if FRONT_END not in methods or methods.isdisjoint(OTHERS):
         raise ValueError(
             f"methods: expected {FRONT_END} and one that is not of this package, got {', '.join(sorted(methods))}"
         )

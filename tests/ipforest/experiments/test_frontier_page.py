@@ -55,6 +55,14 @@ def test_a_page_without_the_front_end_or_a_peer_is_refused() -> None:
             frontier_page(alone, "Alone", "ipforest frontier a", DAY)
 
 
+def test_the_command_compares_methods_by_their_names(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    methods = ["BudgetedClassifier", "cost-complexity"]
+    arguments = ["frontier", "iris", "--methods", *methods, "--seeds", "1", "--trees", "4", "--out", str(tmp_path)]
+    assert main([*arguments, "--page", str(page)]) == 0
+    assert "Against the references" in page.read_text(encoding="utf-8")
+
+
 def test_the_command_refuses_before_it_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["frontier", "iris", "--methods", "cost-complexity", "--seeds", "1", "--trees", "4"]
     page = tmp_path / "page.md"
