@@ -43,7 +43,7 @@ def test_of_one_seed_no_loss_and_no_spread_is_told() -> None:
     page = frontier_page(rows((0,)), "One", "ipforest frontier a", DAY)
     assert "2026-11-26; 1 seed:" in page
     assert "| set 0 | 10.00 | 20.00 | -10.00 |" in page
-    assert "## Budgets at which it is behind\n\nNone.\n" in page
+    assert "## Budgets at which it is behind\n\nOne seed has no standard error, and cannot tell.\n" in page
 
 
 def test_a_page_without_the_front_end_or_a_peer_is_refused() -> None:
