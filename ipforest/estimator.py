@@ -359,9 +359,9 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         self._train(training, validation, given, **options)
         self._choose()
 
+    @abstractmethod
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
         """Train what a budget chooses from, and measure it on the examples held out."""
-        raise NotImplementedError
 
     def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
         """Check the examples to train on; read their classes, prices and what mistakes cost."""

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.rational import as_fraction, nonnegative_fraction
+from ipforest.choosing.choice import undominated
 from ipforest.choosing.class_costs import TOTAL_COST
 from ipforest.choosing.measures import name_of, read_scoring
 from ipforest.ensemble.forest import Forest
@@ -768,8 +769,7 @@ def _choice_curves(model: Any, X: npt.ArrayLike, y: npt.ArrayLike, max_points: i
     """Give what an estimator may take, as far as no cheaper choice is as good, and what budgets of so much come to."""
     costs, losses = (model.curve_.cost, model.curve_.error) if hasattr(model, "curve_") else model._choices()
     cost, loss = (np.array([float(value) for value in values]) for values in (costs, losses))
-    order = np.lexsort((loss, cost))
-    kept = order[loss[order] < np.minimum.accumulate(np.append(np.inf, loss[order][:-1]))]
+    kept = undominated(cost, loss)
     points = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that nothing is bought within a small budget

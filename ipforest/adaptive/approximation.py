@@ -149,10 +149,9 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     max_cost : number, optional
         The most that any one example may pay; see `BudgetedEstimator.session`.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true;
-        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
-        of the least expected cost is predicted, and pairs are judged by what mistakes cost; gates and cheap models are
-        trained as they are, by log loss.
+        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
+        the class of the least expected cost is predicted, and pairs are judged by what mistakes cost; gates and cheap
+        models are trained as they are, by log loss.
     scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on held-out examples,
         in the unit of the prices; a budget is then only a limit.

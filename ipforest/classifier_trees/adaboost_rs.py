@@ -110,9 +110,8 @@ class AdaBoostRS(ClassifierTreeEstimator):
     max_depth : int, default=2
         Of the trees that AdaBoost grows.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true;
-        see `ipforest.choosing.class_costs.read_class_costs`. Then the
-        number of draws is chosen by what mistakes cost, and the class of the least expected cost is predicted; the
+        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
+        the number of draws is chosen by what mistakes cost, and the class of the least expected cost is predicted; the
         trees are boosted and drawn without regard to it.
     scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,

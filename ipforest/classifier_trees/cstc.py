@@ -75,10 +75,9 @@ class CSTC(RelaxedTreeEstimator):
     budget : number, optional
         What an example may cost on average on validation data; by default the best tree is taken, whatever it costs.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true;
-        see `ipforest.choosing.class_costs.read_class_costs`. For two
-        classes. Then labels are weighted in training by what missing them costs, the probabilities are corrected for
-        it, trees are chosen by what mistakes cost, and the class of the least expected cost is predicted.
+        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. For
+        two classes. Then labels are weighted in training by what missing them costs, the probabilities are corrected
+        for it, trees are chosen by what mistakes cost, and the class of the least expected cost is predicted.
     scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,
         in the unit of the prices; a budget is then only a limit.

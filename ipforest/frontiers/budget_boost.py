@@ -275,8 +275,8 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     validation examples it is learnt when to stop buying. All of that gives one frontier of cost and error.
 
     Where the same few units serve every example, another order is better: one more ensemble is grown at a single low
-    price. Where nearly everything may be bought, what is simply good is best: one ensemble
-    grows at no price from the start, and one more with few bins, while what is chosen by falls on validation examples.
+    price. Where nearly everything may be bought, what is simply good is best: one ensemble grows at
+    no price from the start, and one more with few bins, while what is chosen by falls on validation examples.
 
     Parameters
     ----------
@@ -299,9 +299,8 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     max_cost : number, optional
         The most that any one example may pay.
     class_costs : array, DataFrame or mapping of mappings, optional
-        What predicting a class costs where another is true;
-        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
-        of least expected cost is predicted, and validation examples choose by what mistakes cost.
+        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
+        the class of least expected cost is predicted, and validation examples choose by what mistakes cost.
     scoring : str or callable, optional
         What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
         the like (see `ipforest.choosing.measures`), with the weights of the examples; by default the error.

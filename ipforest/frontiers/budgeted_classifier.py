@@ -19,7 +19,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
-from ipforest._internal.examples import Labelled
+from ipforest._internal.examples import Labelled, weights_for
 from ipforest._internal.progress import progress_bar
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import FROM_DTYPE, is_from_dtype
@@ -227,7 +227,7 @@ class ManyFrontiers(JointFrontier):
 
     def _fit_one(self, model: Any, training: Labelled, validation: Labelled, random: Any, work: Work) -> None:
         weight = None if (training.weight == 1).all() else training.weight
-        given = {} if weight is None else {"sample_weight": weight}
+        given = weights_for(model, weight)
         if not isinstance(model, BudgetedEstimator):
             model.fit(training.X, training.y, **given)
             return
@@ -286,9 +286,8 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     max_cost : number, optional
         The most that any one example may pay.
     class_costs : array, DataFrame or mapping of mappings, optional
-        What predicting a class costs where another is true;
-        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
-        of least expected cost is predicted, and validation examples choose by what mistakes cost.
+        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
+        the class of least expected cost is predicted, and validation examples choose by what mistakes cost.
     scoring : str or callable, optional
         What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
         the like (see `ipforest.choosing.measures`), with the weights of the examples; by default the error.

@@ -71,10 +71,9 @@ class BudgetPrune(ForestPruner):
         "misclassification" (default for classifiers), "gini", "entropy", or "squared_error" (default for regressors).
         What is optimised is the mean over the trees of their losses, not the loss of their vote.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true;
-        see `ipforest.choosing.class_costs.read_class_costs`. Then the loss
-        is the average cost of a prediction, and the class of the least expected cost is predicted. (Weights of classes
-        are the ensemble's own ``class_weight``.)
+        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
+        the loss is the average cost of a prediction, and the class of the least expected cost is predicted. (Weights of
+        classes are the ensemble's own ``class_weight``.)
     scoring : {None, "total cost"}, default=None
         With "total cost" the pruning is taken for which what examples pay and what the mistakes of the trees cost sum
         up to the least, by ``class_costs`` in the unit of the prices: that of lambda 1, proven optimal. It takes no

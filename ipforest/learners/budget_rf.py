@@ -193,10 +193,9 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     max_cost : number, optional
         The most that any one example may pay; see `BudgetedEstimator.session`.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true;
-        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
-        of the least expected cost is predicted, and alpha is chosen by what mistakes cost; trees grow without regard to
-        it.
+        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
+        the class of the least expected cost is predicted, and alpha is chosen by what mistakes cost; trees grow without
+        regard to it.
     scoring : {None, "total cost"}, default=None
         With "total cost", alpha and the number of trees are taken for which what is bought and what mistakes cost sum
         up to the least on the validation examples, in the unit of the prices; a budget is then only a limit.

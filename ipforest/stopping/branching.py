@@ -136,10 +136,9 @@ class BranchingCascade(StagedEstimator):
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true;
-        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
-        of the least expected cost is predicted, and stopping is learnt and chosen by what mistakes cost; the stages are
-        trained as they are. Classifiers only.
+        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
+        the class of the least expected cost is predicted, and stopping is learnt and chosen by what mistakes cost; the
+        stages are trained as they are. Classifiers only.
     n_folds : int, default=5
         See `EarlyExit`.
     validation_fraction : float, splitter, default=0.25

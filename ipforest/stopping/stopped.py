@@ -76,14 +76,10 @@ class StoppedEstimator(BudgetedEstimator):
         with_cost = self._least_total
         ways = [(candidate, learnt) for candidate in candidates for learnt in candidate.learnt]
         levels = [learnt.curve.within(self.budget, with_cost=with_cost) for _, learnt in ways]
-        best = int(
-            np.argmin(
-                [
-                    learnt.curve.objective(with_cost=with_cost)[level]
-                    for (_, learnt), level in zip(ways, levels, strict=True)
-                ]
-            )
-        )
+        losses = [
+            learnt.curve.objective(with_cost=with_cost)[level] for (_, learnt), level in zip(ways, levels, strict=True)
+        ]
+        best = int(np.argmin(losses))
         chosen, (self.rule_, self.curve_) = ways[best]
         self.level_, self.paths_ = float(self.curve_.level[levels[best]]), chosen.paths
         return chosen
