@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, held, read_only
 from ipforest._internal.kernels import run_in_slices
 from ipforest.choosing.class_costs import cheapest_is_certain
 from ipforest.ensemble import routing
@@ -25,7 +25,6 @@ from ipforest.walks import (
     Walk,
     base_score_of,
     first_outputs,
-    held,
     link_of,
     n_outputs_of,
     packed,
@@ -246,14 +245,14 @@ class TreesInOrder:
             raise TypeError(f"trees: expected a Forest or BoostedTrees, got {type(trees).__name__}")
         lowest, highest = trees.value.copy(), trees.value.copy()
         routing.extremes_below(trees.left, trees.right, lowest, highest)
-        self._lowest, self._highest = lowest, highest
+        self._lowest, self._highest = read_only(lowest), read_only(highest)
         if isinstance(trees, BoostedTrees):
-            self._value = np.where(trees.is_leaf[:, None], trees.value, (lowest + highest) / 2)
+            self._value = read_only(np.where(trees.is_leaf[:, None], trees.value, (lowest + highest) / 2))
             self._n_outputs = trees.base_score.size
         else:
-            self._value = trees.value
+            self._value = read_only(trees.value)
             self._n_outputs = trees.value.shape[1]
-        self._first_output = first_outputs(trees)
+        self._first_output = read_only(first_outputs(trees))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in FOUND_BELOW}

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, BinaryIO, TypeAlias, TypeVar
+from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipInfo
 
 import numpy as np
@@ -24,6 +24,7 @@ FREE_BYTES = 64 << 20
 """What any file may unpack to; beyond it, no more than the file itself has."""
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+Fields = TypeVar("Fields", bound=Any)
 
 DAMAGED = (
     ArithmeticError,
@@ -55,6 +56,25 @@ def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def held(fields: Fields) -> Fields:
+    """View the arrays of a named tuple as read-only, so that kernels are compiled for one kind of them.
+
+    Arrays that were pickled or copied can be written into, whatever they were before.
+    """
+    return cast("Fields", type(fields)(*map(_held, fields)))
+
+
+def _held(each: Any) -> Any:
+    if isinstance(each, np.ndarray):
+        return read_only(each)
+    return held(each) if isinstance(each, tuple) else each
+
+
+def in_rows(table: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """View a table as read-only and row by row, and copy one that lies otherwise; see `held`."""
+    return read_only(np.ascontiguousarray(table))
 
 
 def checked_array(value: npt.ArrayLike, name: str, dtype: type[Scalar], shape: tuple[int, ...]) -> npt.NDArray[Scalar]:

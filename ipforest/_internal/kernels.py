@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core.event import Event, Listener, TimingListener, register
+from numba.core.types.misc import unliteral
 from numba.extending import register_jitable
 
 from ipforest._internal.arrays import Array
@@ -117,6 +118,7 @@ def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:
     with suppress(RuntimeError):  # nowhere to write: neither the package's folder nor the user's cache
         dispatcher._cache = KernelCache(dispatcher)
     dispatcher._compile_for_args = _at_a_stretch(dispatcher._compile_for_args)
+    dispatcher.get_call_template = _of_any_value(dispatcher.get_call_template)
     return cast("Callable[..., R]", dispatcher)
 
 
@@ -136,6 +138,15 @@ def _at_a_stretch(compiled_for: Callable[..., Any]) -> Callable[..., Any]:
             raise
 
     return compiled
+
+
+def _of_any_value(called_with: Callable[..., R]) -> Callable[..., R]:
+    """Compile a kernel that kernels call with 0, -1 or False once for all values of these arguments."""
+
+    def called(arguments: tuple[Any, ...], named: dict[str, Any]) -> R:
+        return called_with(tuple(map(unliteral, arguments)), {name: unliteral(kind) for name, kind in named.items()})
+
+    return called
 
 
 def n_threads() -> int:

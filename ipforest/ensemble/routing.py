@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._internal.arrays import Array
+from ipforest._internal.arrays import Array, in_rows, read_only
 from ipforest._internal.kernels import inner_njit, njit, run_in_slices
 
 
@@ -75,9 +75,10 @@ def _lists(splits: Splits, number: int, x: float) -> bool:
 
 def reached_leaves(splits: Splits, examples: Array, leaves: Array) -> None:
     """Write the leaf that each example reaches in each tree into ``leaves`` (n_trees, n_samples)."""
+    rows = in_rows(examples)
 
     def reach(trees: slice) -> None:
-        _reach_leaves(splits._replace(root=splits.root[trees]), examples, leaves[trees])
+        _reach_leaves(splits._replace(root=splits.root[trees]), rows, leaves[trees])
 
     run_in_slices(reach, splits.root.size, leaves.size)
 
@@ -95,9 +96,10 @@ def _reach_leaves(splits: Splits, examples: Array, leaves: Array) -> None:
 def summed_values(splits: Splits, value: Array, examples: Array) -> Array:
     """Add up what the leaves say that examples reach, tree by tree, shape (n_samples, n_outputs)."""
     totals = np.zeros((examples.shape[0], value.shape[1]))
+    all_rows = in_rows(examples)
 
     def add(rows: slice) -> None:
-        _add_values(splits, value, examples[rows], totals[rows])
+        _add_values(splits, value, all_rows[rows], totals[rows])
 
     run_in_slices(add, examples.shape[0], examples.shape[0] * splits.root.size)
     return totals
@@ -363,7 +365,7 @@ def first_needs(parent: Array, feature: Array, unit_indptr: Array, unit_indices:
 
     ``feature`` (n_nodes,) is negative at leaves.
     """
-    return FirstNeeds(*_first_needs(parent, feature, unit_indptr, unit_indices))
+    return FirstNeeds(*_first_needs(*map(read_only, (parent, feature, unit_indptr, unit_indices))))
 
 
 @njit

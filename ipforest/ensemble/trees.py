@@ -20,6 +20,7 @@ from ipforest._internal.arrays import (
     checked_array,
     checked_integer,
     checked_offsets,
+    held,
     one_line,
     read_only,
 )
@@ -261,7 +262,7 @@ class Trees:
     def splits(self) -> routing.Splits:
         """The tests as the kernels of `ipforest.ensemble.routing` make them: ``x <= threshold``."""
         threshold = self.threshold if self.comparison == "<=" else np.nextafter(self.threshold, -np.inf)
-        return routing.Splits(
+        splits = routing.Splits(
             self.tree_offsets[:-1],
             self.left,
             self.right,
@@ -273,6 +274,7 @@ class Trees:
             self.left_categories.listed,
             self.left_categories.others,
         )
+        return held(splits)
 
     def float64_thresholds(self) -> FloatArray:
         """Return thresholds such that float64 values go left exactly if ``x <= threshold``, shape (n_nodes,).

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import read_only
+from ipforest._internal.arrays import held
 from ipforest._internal.kernels import uncounted_njit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
@@ -84,14 +84,15 @@ class AcquisitionState:
     @property
     def arrays(self) -> AcquisitionArrays:
         """What the kernels read; a later purchase does not show in it."""
-        return AcquisitionArrays(
+        arrays = AcquisitionArrays(
             self.sharing,
             CHARGES[self.charge],
             self._unit_costs,
             self.costs.unit_indptr,
             self.costs.unit_indices,
-            read_only(self.bought),
+            self.bought,
         )
+        return held(arrays)
 
     def record(self, usage: npt.ArrayLike) -> None:
         """Buy what the examples have used.

@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, held
 from ipforest._internal.examples import Labelled, weights_for
 from ipforest.choosing.choice import spending_limit
 from ipforest.choosing.class_costs import label_losses
@@ -46,7 +46,6 @@ from ipforest.walks import (
     SeenStages,
     StageWalk,
     Walk,
-    held,
     joined,
     n_outputs_of,
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray, read_only
+from ipforest._internal.arrays import Array, FloatArray, IntArray, in_rows
 from ipforest._internal.kernels import inner_njit, njit, run_in_slices
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -164,7 +164,7 @@ class StageWalk:
                 self.rule,
                 self.level,
                 costs,
-                read_only(table[part]),
+                in_rows(table[part]),
                 outputs[part],
                 tests[part],
             )

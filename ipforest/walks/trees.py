@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, FloatArray, aligned_empty, read_only
+from ipforest._internal.arrays import Array, FloatArray, aligned_empty, in_rows, read_only
 from ipforest._internal.kernels import inner_njit, njit, run_in_slices
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -15,8 +15,6 @@ from ipforest.ensemble.links import LINKS, link_one
 from ipforest.ensemble.routing import Splits, child
 from ipforest.walks.purse import Example, Purse, buy, give_up
 from ipforest.walks.rules import NEVER, RuleTables, keenness
-
-Fields = TypeVar("Fields", bound=Any)
 
 MEAN = len(LINKS)
 """Stands for averaged trees where a kernel is told the link of summed ones."""
@@ -49,17 +47,6 @@ class SeenTrees(NamedTuple):
     classify: bool
 
 
-def held(fields: Fields) -> Fields:
-    """View the arrays of a named tuple as read-only, so that kernels are compiled for one kind of them."""
-    return cast("Fields", type(fields)(*map(_held, fields)))
-
-
-def _held(each: Any) -> Any:
-    if isinstance(each, np.ndarray):
-        return read_only(each)
-    return held(each) if isinstance(each, tuple) else each
-
-
 NODE = np.dtype(
     [
         ("threshold", np.float64),
@@ -75,10 +62,14 @@ NODE = np.dtype(
 
 
 def packed(splits: Splits) -> Splits:
-    """Store what nodes ask node by node, so that one row does not wait for the memory once for each field."""
-    nodes = aligned_empty(splits.left.size, NODE)
+    """Store what nodes ask node by node, so that one row does not wait for the memory once for each field.
+
+    There are at least two places, as the field of a single record is a vector of another kind to kernels.
+    """
+    n = splits.left.size
+    nodes = aligned_empty(max(n, 2), NODE)
     for name in NODE.fields or ():
-        nodes[name] = getattr(splits, name)
+        nodes[name][:n] = getattr(splits, name)
     return splits._replace(**{name: nodes[name] for name in NODE.fields or ()})
 
 
@@ -115,7 +106,7 @@ class TreeWalk:
         outputs, tests = np.empty((n, self.n_outputs)), np.zeros(table.shape, dtype=np.int32)
 
         def walk(part: slice) -> None:
-            rows = read_only(table[part])
+            rows = in_rows(table[part])
             _walk_trees(self.trees, self.purse, self.rule, self.level, costs, rows, outputs[part], tests[part])
 
         run_in_slices(walk, n, n * self.trees.splits.root.size)

@@ -2,6 +2,7 @@ import errno
 import gc
 import importlib
 import os
+import pickle
 import subprocess
 import sys
 from _thread import interrupt_main
@@ -14,11 +15,18 @@ import numpy as np
 import pytest
 from numba.core.caching import IndexDataCacheFile
 from numba.core.event import Listener, install_listener
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
 
 import ipforest
 from ipforest._internal import kernel_cache as _kernel_cache
 from ipforest._internal import kernels as _numba
 from ipforest._internal.kernels import clock, run_in_slices
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble import Forest, routing
+from ipforest.policy import TreesInOrder
+from ipforest.walks import trees as walks
+from ipforest.walks.purse import Purse
 
 PROGRAM = """
 import numpy as np
@@ -307,3 +315,29 @@ def test_no_kernel_makes_a_named_tuple_for_python():
     """
     code = [sys.executable, "-c", RETURNED_AFTER_A_WARM_UP]
     assert subprocess.run(code, capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_kernels_are_compiled_for_one_kind_of_table_and_trees():
+    """Those that were pickled can be written into, and tables of pandas lie column by column."""
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = Forest.from_sklearn(RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y))
+    costs = FeatureCosts(np.ones(X.shape[1]))
+    kernels = routing._add_values, routing._reach_leaves, routing._first_needs, walks._walk_trees
+
+    def answers(trees, table):
+        walk = TreesInOrder(trees).at_once(Purse.of(costs, np.zeros(costs.n_features, dtype=bool), None, None))
+        return trees.predict_proba(table), trees.apply(table), trees.cost(table, costs), walk(table.astype(float))[0]
+
+    expected = answers(forest, X)
+    compiled = [kernel.signatures for kernel in kernels]
+    for table in (np.asfortranarray(X), X[:, ::-1].copy()[:, ::-1]):
+        for found, right in zip(answers(pickle.loads(pickle.dumps(forest)), table), expected, strict=True):
+            np.testing.assert_array_equal(found, right)
+    assert [kernel.signatures for kernel in kernels] == compiled
+
+
+def test_kernels_are_compiled_once_for_all_values_of_an_argument():
+    add = _numba.inner_njit(lambda x, y: x + y)
+    kernel = _numba.njit(lambda x: add(x, 0) + add(x, -1) + add(x, x))
+    assert kernel(2) == 7
+    assert len(add.signatures) == 1
