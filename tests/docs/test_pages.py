@@ -44,6 +44,7 @@ def test_pages_are_found():
     assert PAGES.keys() >= SLOW
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in PAGES])
 def test_its_python_runs(name, registries, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

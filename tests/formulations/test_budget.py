@@ -59,6 +59,7 @@ def test_lp1_is_the_lower_hull_of_all_prunings(instance, budget):
     assert (result.status is Status.OPTIMAL) == (result.bound == result.error)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(instance=instances(), budget=budgets)
 def test_branch_and_bound_is_the_best_pruning_within_the_budget(instance, budget):
@@ -146,6 +147,7 @@ def test_a_negative_budget_is_refused(method):
         solve_budget(load_reference("figure_1_tree").instance, -1, method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_prices_that_differ_by_10_to_the_12_leave_the_mixture_exact(seed):
     """A small budget buys 10^-12 of what is dear: lambda, the mixture and its cost are those of the hull."""

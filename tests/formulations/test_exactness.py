@@ -39,6 +39,7 @@ def test_relaxations_find_the_optimum_and_prove_it(instance, lam):
             assert_optimal(solve_lp(instance, lam, formulation=name), instance, lam)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(instance=instances(), lam=lambdas)
 def test_branch_and_bound_finds_the_optimum(instance, lam):
@@ -53,6 +54,7 @@ def test_interior_point_ends_at_a_vertex(instance, lam):
     assert_optimal(solve_lp(instance, lam, solver="ipm"), instance, lam)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(instance=instances(), lam=lambdas)
 def test_ip1_relaxed_is_a_bound_and_never_a_wrong_pruning(instance, lam):
@@ -67,6 +69,7 @@ def test_ip1_relaxed_is_a_bound_and_never_a_wrong_pruning(instance, lam):
     assert result.bound <= best <= result.objective
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @pytest.mark.parametrize("relaxed", [False, True])
 @pytest.mark.parametrize("name", WITH_LAMBDA)

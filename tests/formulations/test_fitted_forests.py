@@ -67,6 +67,7 @@ def test_split_cost_is_budgetprunes_depth_term():
     assert len(set(model_costs)) > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"split_cost": "0.01"}, {"held_out": True}, {"loss": "entropy"}])
 @pytest.mark.parametrize("name", ["forest", "extra trees", "bagging that misses classes"])
 def test_all_forms_agree_on_fitted_forests(name, options):

@@ -46,6 +46,7 @@ def test_every_formulation_states_its_program():
         assert info.reason, name
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(instance=instances(), lam=lambdas, data=st.data())
 def test_any_duals_give_a_valid_bound(instance, lam, data):

@@ -32,6 +32,7 @@ def assert_same(one, other):
     assert list(one.column_labels) == list(other.column_labels)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @pytest.mark.parametrize("name", FORMULATIONS)
 @given(instance=instances(), lam=lambdas)

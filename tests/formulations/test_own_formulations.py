@@ -49,6 +49,7 @@ def registered():
     FORMULATIONS.remove("own")
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(instance=instances(), lam=lambdas)
 def test_a_function_is_a_formulation(instance, lam):

@@ -220,6 +220,7 @@ def test_exports_refuse_what_they_would_drop(boosted):
             write(adapted, "sklearn")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 def test_adapted_models_go_into_model_files(boosted, tmp_path, method):
     calibrator = calibrated(boosted, X[HELD_OUT], y[HELD_OUT], method=method)

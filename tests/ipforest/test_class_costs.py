@@ -108,6 +108,7 @@ def test_the_total_cost_is_minimised_on_the_frontier(estimator: Any) -> None:
     assert model.at_budget(1).cost(X).mean() <= model.cost(X).mean()
 
 
+@pytest.mark.slow
 def test_cheap_mistakes_buy_nothing_and_expensive_ones_buy_more() -> None:
     model = BudgetBoost(**BOOST, scoring="total cost", class_costs=[[0, 0.1], [0.1, 0]]).fit(X, LABELS)
     assert model.cost(X).max() == 0

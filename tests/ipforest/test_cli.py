@@ -94,6 +94,7 @@ def own(folder, examples="examples.csv", prices="prices.csv", model="model.jobli
     return (*files, "--allow-pickle")
 
 
+@pytest.mark.slow
 def test_demo_prints_the_table_and_writes_the_curve(ipforest, tmp_path):
     code, printed, errors = ipforest(
         "demo", "--data", "iris", "--trees", 5, "--budget", "1.5", "--out", tmp_path / "out"
@@ -339,6 +340,7 @@ def test_demo_takes_programs_at_a_lambda(name, capsys):
     assert f"--formulation: expected a program that takes lambda, got {name!r}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_crosscheck_agrees(ipforest):
     code, printed, errors = ipforest("crosscheck", "--instances", 8, "--seed", 3, "--json")
     assert code == 0, errors
@@ -482,6 +484,7 @@ def test_from_a_table_to_predictions(ward, capsys) -> None:
     assert {answer["cost"] for answer in answers} <= {0, 1, 2, 3, 4, 5, 6}
 
 
+@pytest.mark.slow
 def test_what_errs_least_within_a_budget_is_trained_from_a_table(ward, tmp_path, monkeypatch, capsys) -> None:
     small = BudgetForest(5, search=ForestSearch(n_lambdas=1, n_prunings=1, n_lookahead=0))
     monkeypatch.setattr(BudgetedClassifier, "_chosen_from", property(lambda model: [small]))
@@ -568,6 +571,7 @@ def test_a_model_folder_that_is_not_there_is_said_to_be_missing(tmp_path, capsys
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [False, True])
 def test_regression_within_a_budget_that_the_best_column_exceeds(words, tmp_path, capsys) -> None:
     rng = np.random.default_rng(0)

@@ -43,6 +43,7 @@ def folders(tmp_path_factory):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("certificate", ["optimality.cert", "path.cert"])
 def test_what_prune_writes_is_verified(folders, certificate, capsys):
     folder, _ = folders[certificate]

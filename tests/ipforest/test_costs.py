@@ -112,6 +112,7 @@ def test_prices_cannot_be_changed() -> None:
 prices = st.fractions(min_value=0, max_value=20, max_denominator=50)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_cost_of_usage_is_the_sum_of_units(data) -> None:
     n = data.draw(st.integers(1, 6))
@@ -169,6 +170,7 @@ def test_rounding_changes_no_price_by_more_than_a_millionth_of_itself(prices, ke
     assert FeatureCosts(prices).prices == tuple(Fraction(text) for text in kept)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=6),
     st.lists(st.floats(1e-4, 1e4), max_size=3),

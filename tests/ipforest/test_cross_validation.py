@@ -150,6 +150,7 @@ def test_an_interrupted_call_goes_on_where_it_was(tmp_path, monkeypatch):
     assert next(fits) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", ["budgets", "data", "parameters", "scoring", "weights"])
 def test_another_question_is_not_answered_from_the_files(tmp_path, changed):
     asked = {"budgets": [2], "cv": 2, "directory": tmp_path}

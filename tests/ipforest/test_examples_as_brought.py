@@ -102,6 +102,7 @@ def tables_of_numbers() -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 @each_estimator
 @pytest.mark.parametrize("X", tables_of_numbers().values(), ids=tables_of_numbers())
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -134,6 +135,7 @@ LABELS = {
 }
 
 
+@pytest.mark.slow
 @each_estimator
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_labels_that_are_no_texts_keep_their_order(make, labels):
@@ -197,6 +199,7 @@ def test_prices_of_two_decimal_marks_are_told(tmp_path):
         read_prices(path)
 
 
+@pytest.mark.slow
 def test_saved_trees_with_sets_of_categories_predict_the_same(tmp_path):
     X, y = examples()
     frame = pd.DataFrame(X, columns=NAMES).assign(c=pd.Categorical(WORDS))
@@ -340,6 +343,7 @@ def numbers_in_other_forms() -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", numbers_in_other_forms())
 @pytest.mark.parametrize("name", ["BudgetPrune", pytest.param("BudgetForest", marks=pytest.mark.slow)])
 def test_numbers_in_other_forms_are_the_same_numbers(name, kind) -> None:

@@ -100,6 +100,7 @@ def check_against_walk(instance, forest, X, costs, split_cost: Fraction) -> None
     assert (instance.n_units, instance.n_examples) == (costs.n_units, len(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "name"), KINDS)
 @pytest.mark.parametrize("prices", PRICE_LISTS)
 def test_costs_of_prunings_are_those_of_the_pruned_forests(task: str, name: str, prices: str) -> None:
@@ -187,6 +188,7 @@ def test_derived_arrays(instance: PruningInstance) -> None:
     assert instance.internal_offsets[-1] == instance.n_internal
 
 
+@pytest.mark.slow
 @given(instances())
 def test_objective_is_error_plus_lambda_cost_in_integers(instance: PruningInstance) -> None:
     lam = Fraction(3, 7)
@@ -360,6 +362,7 @@ def test_fingerprint_leaves_out_the_routing() -> None:
     assert bare.fingerprint() == instance.fingerprint()
 
 
+@pytest.mark.slow
 @given(instances())
 def test_single_leaf_trees_and_all_else_survive_a_file(tmp_path_factory, instance: PruningInstance) -> None:
     path = tmp_path_factory.getbasetemp() / "instance.npz"

@@ -91,6 +91,7 @@ def look_and_save(search, file):
     search.save(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", [run, run_and_save_each_step, look_and_save])
 @pytest.mark.parametrize(
     "step",

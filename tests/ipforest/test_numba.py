@@ -212,6 +212,7 @@ def result_and_hits(kernels):
     return result, sum(kernels.calling.stats.cache_hits.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "old", "new", "result"),
     [
@@ -241,6 +242,7 @@ def cache_files(tmp_path, ending):
     return files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.99])
 def test_truncated_files_of_the_cache_are_passed_over_and_written_anew(load_kernels, tmp_path, caplog, ending, share):

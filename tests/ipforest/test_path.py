@@ -59,6 +59,7 @@ def test_no_breakpoint_is_missing(instance):
         assert saved == lam * paid > 0
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(instances(), lambdas)
 def test_a_result_at_any_lambda_comes_with_a_certificate(instance, other):
@@ -131,6 +132,7 @@ def test_equals_slicing_with_fractions_in_plain_python(middle_sized):
     assert_proves(middle_sized, path)
 
 
+@pytest.mark.slow
 def test_one_cut_a_call_on_threads_gives_the_same_path(middle_sized):
     search = PathSearch(middle_sized, small=ONE_CUT_A_CALL)
     search.run()

@@ -127,6 +127,7 @@ def test_columns_are_found_by_name(fitted) -> None:
         fitted.predict(table.to_numpy()[:, :3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("library", ["sklearn", "lightgbm", "xgboost"])
 def test_a_fitted_pipeline_keeps_its_encoder_and_its_trees(library, sparse) -> None:

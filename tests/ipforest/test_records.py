@@ -47,6 +47,7 @@ everything = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(everything)
 def test_records_of_json_types_come_back(item):
     assert from_record(Everything, json_object(json.dumps(to_record(item)))) == item

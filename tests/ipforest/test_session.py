@@ -92,6 +92,7 @@ def test_sessions_pay_the_cost_and_answer_the_prediction(fitted: Any, table: Tab
         assert list(session.probabilities.values()) == pytest.approx(probability[i])
 
 
+@pytest.mark.slow
 def test_on_demand_pays_the_cost_and_buys_what_is_acquired(fitted: Any, table: Table) -> None:
     X = table[0][N_FITTED:]
 
@@ -105,6 +106,7 @@ def test_on_demand_pays_the_cost_and_buys_what_is_acquired(fitted: Any, table: T
     np.testing.assert_array_equal(demand.bought, fitted.acquired(X))
 
 
+@pytest.mark.slow
 def test_the_ledger_adds_up_to_the_price_of_the_units(fitted: Any, table: Table) -> None:
     X, _, costs = table
     for row in X[N_FITTED : N_FITTED + 20]:
@@ -115,6 +117,7 @@ def test_the_ledger_adds_up_to_the_price_of_the_units(fitted: Any, table: Table)
         assert all(line.reason for line in session.ledger)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [0, 2.5, *(pytest.param(cap, marks=pytest.mark.slow) for cap in (1, 4))])
 def test_nobody_pays_more_than_the_cap(fitted: Any, table: Table, cap: float) -> None:
     if fitted.split_cost_:
@@ -128,6 +131,7 @@ def test_nobody_pays_more_than_the_cap(fitted: Any, table: Table, cap: float) ->
         assert session.answer == demand.predictions[i]
 
 
+@pytest.mark.slow
 def test_a_session_goes_on_tomorrow(fitted: Any, table: Table) -> None:
     for row in table[0][N_FITTED : N_FITTED + 10]:
         today = fitted.session(known={1: row[1]})
@@ -153,6 +157,7 @@ def test_what_is_known_is_free(fitted: Any, table: Table) -> None:
     assert with_some.paid <= max(fitted.cost(X[[N_FITTED]])[0], fitted.max_cost or 0) + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(REGRESSORS))
 def test_sessions_of_regressors(name: str) -> None:
     X, _, costs = TABLES["missing values"]()

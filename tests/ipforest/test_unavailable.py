@@ -74,6 +74,7 @@ def test_a_cap_counts_as_values_that_cannot_be_had(mixed: BudgetPrune, cap: floa
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "missing"),
     [("pruned", 0), ("early", 0), ("nested", 0), ("boosted", 0), ("pruned", 0.15), ("early", 0.15), ("nested", 0.15)],

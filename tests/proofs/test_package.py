@@ -10,6 +10,7 @@ import proofs
 FORBIDDEN = ("numba", "highspy", "pyomo", "ortools", "networkx", "ipforest", "formulations")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     [

@@ -36,6 +36,7 @@ LEARNERS = {
 }
 
 
+@pytest.mark.slow
 @parametrize_with_checks([LEARNERS["Adapt-Lin"]], expected_failed_checks=random_parts)
 def test_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)
@@ -52,6 +53,7 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full", [SVC(gamma="auto"), FOREST, LogisticRegression(max_iter=5000)])
 def test_an_example_pays_for_the_gate_and_the_model_that_answers(name: str, full: Any) -> None:
     model = clone(LEARNERS[name]).set_params(estimator=full, feature_costs=COSTS)
@@ -106,6 +108,7 @@ def test_the_frontier_is_convex_and_falls(name: str) -> None:
         assert candidate.error >= np.interp(at, cost, error) - 1e-12
 
 
+@pytest.mark.slow
 def test_stages_are_put_one_before_the_other() -> None:
     first = AdaptLin(FOREST, feature_costs=COSTS, **SMALL)
     second = AdaptLin(first, search=GateSearch(shares=[0.5, 0.7], lambdas=2, n_folds=2), random_state=1).fit(
@@ -223,6 +226,7 @@ def test_classes_that_the_full_model_does_not_know_are_refused() -> None:
         AdaptLin(fitted, **SMALL).fit(X, Y, X)
 
 
+@pytest.mark.slow
 def test_decision_functions_are_log_odds() -> None:
     for full in (RidgeClassifier(), Perceptron()):
         model = AdaptLin(full, **SMALL).fit(X, Y)

@@ -67,6 +67,7 @@ def test_log_odds_are_the_global_minimum(price, gate):
     assert value(found) <= best.fun + 1e-7
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(LOSSES, LOSSES, SCORES, SHARES)
 def test_squared_log_odds_keep_the_limit_and_do_so_as_late_as_possible(cheap, full, gate, p_full):

@@ -47,6 +47,7 @@ def test_the_proximal_map_is_the_minimum() -> None:
         assert value(mapped.ravel()) <= found.fun + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("distance", [KullbackLeibler(), SquaredLogOdds()])
 def test_smooth_problems_are_solved_as_by_a_general_solver(distance, n_classes: int) -> None:
@@ -71,6 +72,7 @@ def test_no_feature_alone_could_do_better(distance) -> None:
         assert sparse.objective(other, log_odds) >= best - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p_full", [0.1, 0.5, 0.9])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("distance", [KullbackLeibler(), SquaredLogOdds()])

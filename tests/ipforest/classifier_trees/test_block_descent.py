@@ -30,6 +30,7 @@ def fitted_node(objective):
     return fit_leaf(objective, ClassifierTree.single(np.zeros(8)), 0, PRECISE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "loss", "cost", "exits_pay"), [s for s in SETTINGS if s[0] != "lopsided"])
 def test_the_objective_never_rises(shape, loss, cost, exits_pay) -> None:
     objective = random_objective(loss, cost, exits_pay, 8)

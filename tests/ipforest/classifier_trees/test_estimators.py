@@ -80,6 +80,7 @@ def model(request: pytest.FixtureRequest) -> Any:
     return estimator.fit(X[:200], Y[:200] if is_classifier(estimator) else Y[:200] + X[:200, 0])
 
 
+@pytest.mark.slow
 def test_an_example_pays_for_what_the_nodes_on_its_path_need(model: Any) -> None:
     tree, uses = model.tree_, model.feature_map_.feature_of_weight_.toarray() > 0
     cost, bought = model.cost(X[200:]), model.acquired(X[200:])
@@ -302,6 +303,7 @@ def test_stage_wise_regression_at_its_end_is_gradient_boosting() -> None:
     np.testing.assert_allclose(model.predict(features), boosted.predict(features), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

@@ -42,6 +42,7 @@ def test_the_value_is_the_formula(shape, loss, cost, exits_pay) -> None:
     assert objective.value(tree) == pytest.approx(by_formula(objective, tree))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "loss", "cost", "exits_pay"), SETTINGS)
 def test_gradients_and_bounds_at_every_node(shape, loss, cost, exits_pay) -> None:
     objective, tree = random_objective(loss, cost, exits_pay, 3), random_tree(shape, 8, 4, zeros=0.0)

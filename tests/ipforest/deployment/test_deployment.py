@@ -241,6 +241,7 @@ def exported(request: pytest.FixtureRequest) -> tuple[Any, Any]:
     return MODELS[request.param]()
 
 
+@pytest.mark.slow
 def test_the_reader_answers_and_buys_as_the_estimator(exported: tuple[Any, Any]) -> None:
     model, others = exported
     document = json.loads(write(model, "json"))

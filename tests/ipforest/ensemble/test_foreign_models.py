@@ -75,6 +75,7 @@ KNOWN_FIELDS = [(name, NODE_DTYPE[name]) for name in NODE_DTYPE.names]
 LIBRARIES = ("sklearn", "histogram", "lightgbm", "xgboost", "catboost")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_names_are_kept_and_matched(library: str, names: list[Any]) -> None:

@@ -167,6 +167,7 @@ def test_categories_known_and_unknown_go_the_same_way() -> None:
     np.testing.assert_array_equal(first.apply(X), trees.apply(X)[:, :2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
 def test_written_models_predict_the_same(load: Any, missing: bool) -> None:

@@ -15,6 +15,7 @@ from ipforest.experiments.paper_data import PaperData
 needs_data = pytest.mark.skipif("letter" not in datasets.names(), reason="no data folder")
 
 
+@pytest.mark.slow
 def test_joint_learning_reaches_full_accuracy_at_cost_one_and_a_half() -> None:
     cell = {"seed": 0, "examples": 120, "starts": 4}
     records = [

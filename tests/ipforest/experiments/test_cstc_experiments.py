@@ -11,6 +11,7 @@ QUALITIES = ("quality", "validation_quality", *figure6.MEASURES)
 needs_data = pytest.mark.skipif("mnist_t10k" not in datasets.names(), reason="no data folder")
 
 
+@pytest.mark.slow
 def test_the_four_quadrants_are_told_exactly_at_cost_12() -> None:
     (record,) = figure5.run({"seed": 0, "examples": 1000})
     assert record["mean_squared_error"] < 1e-10

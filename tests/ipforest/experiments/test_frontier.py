@@ -225,6 +225,7 @@ def test_the_command_compares_on_a_table_of_words_and_missing_values(
     assert "DATA: expected names of data sets, or a table of your own" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_estimators_that_choose_themselves_are_not_chosen_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the larger budget it errs more on validation than within the smaller, and is taken all the same."""
     forest = BudgetForest(4, search=ForestSearch(n_lambdas=2, n_prunings=1, n_lookahead=0, nested=False))

@@ -55,6 +55,7 @@ def test_a_page_without_the_front_end_or_a_peer_is_refused() -> None:
             frontier_page(alone, "Alone", "ipforest frontier a", DAY)
 
 
+@pytest.mark.slow
 def test_the_command_compares_methods_by_their_names(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     methods = ["BudgetedClassifier", "cost-complexity"]

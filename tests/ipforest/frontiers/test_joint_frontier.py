@@ -71,6 +71,7 @@ def test_each_budget_gets_the_best_that_validation_knows_of(fitted: tuple[Any, A
     assert len(set(frontier.member.tolist())) > 1
 
 
+@pytest.mark.slow
 def test_members_are_what_they_are_measured_to_be(fitted: tuple[Any, Any, Any]) -> None:
     model, X, y = fitted
     grown = [member for member in model.members_ if isinstance(member.policy, TreesInOrder)]
@@ -126,6 +127,7 @@ def test_nested_forests_have_fewer_trees_of_each_of_two_kinds() -> None:
         assert {each.n_trees for stage in policy.stages[1:] for each in stage.model.ensembles_} == {3}
 
 
+@pytest.mark.slow
 def test_nested_forests_see_class_shares_in_place_of_categories() -> None:
     """Every second of forty categories is positive; numbering them otherwise changes nothing."""
     rng = np.random.default_rng(0)
@@ -156,6 +158,7 @@ def test_losses_along_a_rule_fall_with_cost_so_a_lucky_level_is_not_chosen() -> 
     assert frontier.level.tolist() == [4, 3, 2, -np.inf]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quick", [QUICK_BOOST, QUICK_FOREST])
 def test_weights_missing_values_and_three_classes(quick: Any) -> None:
     X, y = load_iris(return_X_y=True)
@@ -197,6 +200,7 @@ def test_one_more_ensemble_of_the_smallest_trees_is_grown_at_a_single_low_price(
     assert (trees.n_nodes - trees.n_internal) / trees.n_trees <= 4
 
 
+@pytest.mark.slow
 def test_ensembles_of_all_and_of_few_bins_grow_at_no_price_while_the_loss_that_is_chosen_by_falls() -> None:
     X, y = make_classification(600, 12, n_informative=8, random_state=0)
     parts = X[:400], y[:400], X[400:], y[400:]
@@ -274,6 +278,7 @@ def test_context_tells_which_features_matter() -> None:
     assert model.score(data.X[700:], data.y[700:]) > 0.6
 
 
+@pytest.mark.slow
 def test_lookahead_finds_a_context() -> None:
     """On CUBE-NM five features tell which ten of the other fifty matter, and nothing else."""
     data = datasets.cube_nm(1600)

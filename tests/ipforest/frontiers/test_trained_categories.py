@@ -40,6 +40,7 @@ def test_categories_of_training_are_taken(train) -> None:
     assert_array_equal(around(model).fit(X, y).predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 @each_library
 @pytest.mark.parametrize("given", ["fedcba", "bcdefa", "abcdefg", "abcdez"])
 def test_other_categories_and_orders_are_refused(train, given) -> None:

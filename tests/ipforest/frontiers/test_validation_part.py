@@ -54,6 +54,7 @@ def test_targets_that_are_no_column_of_numbers(model: Any) -> None:
         model.fit(PARTS[0], PARTS[0][:, 0], PARTS[2], targets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [BudgetBoost(2), BudgetForest(2), *CLASSIFIERS[3:6]], ids=named)
 def test_models_chosen_among_many_need_examples_that_they_were_not_trained_on(model: Any) -> None:
     model = clone(model).set_params(validation_fraction=None)

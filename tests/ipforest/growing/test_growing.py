@@ -65,6 +65,7 @@ def criteria(draw):
     return impurity, draw(st.sampled_from(["minimax", "expected", "total"]))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     criterion=criteria(),

@@ -49,6 +49,7 @@ PRICES = [1, "0.5", 2, 0, "1/3", 4, 1]
 GROUPS, FEES = [-1, 0, 0, -1, 1, 1, -1], [2, "1.5"]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         BudgetPrune(RandomForestClassifier(5, random_state=0)),

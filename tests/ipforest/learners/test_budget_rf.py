@@ -19,6 +19,7 @@ X_TEST, LABELS_TEST, _ = examples(400, seed=53)
 PRICES = [1, 1, 1, 5, 5, 5, 5]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [BudgetRF(4, random_state=0), BudgetRF(3, growth=GreedyGrowth(alpha=(0, 1), cuts="all"), voting="pooled")]
 )

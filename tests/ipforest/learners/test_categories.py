@@ -39,6 +39,7 @@ def fitted(request: pytest.FixtureRequest) -> tuple[Any, pd.DataFrame, Any]:
     return clone(request.param).fit(X, y, *colours(1)), *colours(2)
 
 
+@pytest.mark.slow
 def test_sets_of_categories_are_found(fitted: tuple[Any, pd.DataFrame, Any]) -> None:
     model, X, y = fitted
     assert model.score(X, y) > 0.93
@@ -99,6 +100,7 @@ def test_sessions_take_names_and_pay_what_cost_says(fitted: tuple[Any, pd.DataFr
     assert free.next_unit is None or free.next_unit.name != "colour"
 
 
+@pytest.mark.slow
 def test_files_keep_what_is_known_of_categories(fitted: tuple[Any, pd.DataFrame, Any], tmp_path: Path) -> None:
     model, X, _ = fitted
     loaded = load_model(save_model(model, tmp_path / "model.skops"))
@@ -149,6 +151,7 @@ def test_columns_are_found_by_name() -> None:
     assert Categories.of(X, None) == Categories.of(X.to_numpy(), "from_dtype") == Categories()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [BOOST, FOREST], ids=["boost", "forest"])
 def test_sessions_take_categories_that_are_numbers(model: Any) -> None:
     def coded(frame: pd.DataFrame) -> pd.DataFrame:
@@ -235,6 +238,7 @@ def test_the_same_values_are_the_same_categories_in_every_form(model: Any, value
         np.testing.assert_array_equal(model.cost(examples), costs, err_msg=form)
 
 
+@pytest.mark.slow
 def test_categories_of_polars_and_arrow_are_found_by_dtype() -> None:
     polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     X, y = colours()

@@ -15,6 +15,7 @@ X_TEST, LABELS_TEST, TARGET_TEST = examples(300, seed=62)
 PLAIN = {"growth": PricedGrowth(max_bins=None), "validation_fraction": None}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [GreedyMiser(4), GreedyMiser(4, loss="squared"), GreedyMiserRegressor(8, validation_fraction=None)]
 )

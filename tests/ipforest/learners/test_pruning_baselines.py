@@ -22,6 +22,7 @@ BASELINES = [CostComplexity, EarlyStopping, GreedyPrune, IndividualPruning]
 PRICES, GROUPS, FEES = [1, "0.5", 2, 0, "1/3", 4, 1], [-1, 0, 0, -1, 1, 1, -1], [2, "1.5"]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [kind(RandomForestClassifier(3, random_state=0), n_prunings=4) for kind in BASELINES],
     expected_failed_checks=random_parts,

@@ -53,6 +53,7 @@ def closed_split(instance, keep, drop):
     return kept, dropped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 def test_every_budget_level_of_random_instances(seed):
     rng = np.random.default_rng(seed)

@@ -26,6 +26,7 @@ def breast_cancer(n_trees: int = 5) -> PruningInstance:
     return PruningInstance.from_forest(Forest.from_sklearn(model), data.X[1::2], FeatureCosts(prices))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("master", "pricing"),
     [("partition", "all"), ("columns", "all"), pytest.param("columns", "negative", marks=pytest.mark.slow)],
@@ -39,6 +40,7 @@ def test_optimum_is_exact(master, pricing, instance, lam):
     assert result.objective == result.bound == best.objective == instance.objective(result.pruning, lam)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", ["0.0005", "0.01", "0.03"])
 def test_both_masters_agree_with_the_minimum_cut_on_a_fitted_forest(lam):
     instance = breast_cancer()

@@ -48,6 +48,7 @@ def test_a_filled_pruning_leaves_no_chain_that_gains_and_fits(instance, limit, w
         assert not (better and instance.integer_cost(Pruning(chain)) <= limit)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(instance=instances(), budget=st.fractions(min_value=0, max_value=6, max_denominator=40))
 def test_greedy_is_no_worse_than_the_breakpoint_and_its_bound_holds(instance, budget):

@@ -39,6 +39,7 @@ def same_bits(first, second) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", list(STEP_RULES))
 @settings(max_examples=30, deadline=None)
 @given(instance=instances(), lam=lambdas)
@@ -49,6 +50,7 @@ def test_optimum_lies_within_the_reported_gap(rule, instance, lam):
     assert (result.status is Status.OPTIMAL) == (result.gap == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", list(STEP_RULES))
 def test_every_rule_comes_close_on_a_fitted_forest(rule, forest_instance, optimum):
     result = solve(forest_instance, LAM, "primal-dual", step_rule=rule, max_iterations=400)

@@ -27,6 +27,7 @@ def cascade() -> BranchingCascade:
     return fit()
 
 
+@pytest.mark.slow
 def test_what_to_buy_next_depends_on_what_was_seen(cascade: BranchingCascade) -> None:
     chain = NestedCascade(SMALL).fit(X[TRAINED], Y[TRAINED], X[HELD_OUT], Y[HELD_OUT])
     for budget in (2, 3):
@@ -35,6 +36,7 @@ def test_what_to_buy_next_depends_on_what_was_seen(cascade: BranchingCascade) ->
         assert len(np.unique(branching.acquired(X[TEST]), axis=0)) > 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"stages__max_branches": 1}, {"stages__min_support": 400}])
 def test_without_branches_it_is_a_nested_cascade(settings: dict[str, Any]) -> None:
     single = fit(**settings)
@@ -46,6 +48,7 @@ def test_without_branches_it_is_a_nested_cascade(settings: dict[str, Any]) -> No
         np.testing.assert_array_equal(one.acquired(X[TEST]), other.acquired(X[TEST]))
 
 
+@pytest.mark.slow
 def test_stages_are_sets_of_units_and_each_leads_to_larger_ones(cascade: BranchingCascade) -> None:
     stages = cascade.candidates_[1].policy.stages
     assert len({frozenset(stage.features.tolist()) for stage in stages}) == len(stages)
@@ -96,6 +99,7 @@ def test_groups_are_bought_whole_and_what_is_free_parts_examples_first() -> None
     np.testing.assert_allclose(model.paths_.cost[:, -1], 5 + 6)
 
 
+@pytest.mark.slow
 def test_a_price_is_what_telling_is_weighed_against() -> None:
     dear = BranchingCascade(SMALL, feature_costs=[1, 1, 1, 1, 100, 1, 1, 1, 1], max_cost=50, random_state=0)
     assert not dear.fit(X[TRAINED], Y[TRAINED]).acquired(X[TEST])[:, 4].any()

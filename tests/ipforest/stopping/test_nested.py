@@ -39,6 +39,7 @@ def test_a_stage_answers_what_its_model_says(cascade: NestedCascade) -> None:
     np.testing.assert_array_equal(everyone.cost(X[TEST]), np.full(169, 10.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [ThresholdStopping(), OptimalStopping(4, 20), CertifiedStopping(2, 20)])
 def test_the_curve_of_the_examples_it_was_learnt_on_is_what_they_pay(rule: Any) -> None:
     model = NestedCascade(SMALL, stopping=rule, n_folds=1, random_state=0)
@@ -55,6 +56,7 @@ def test_the_certified_rule_is_proved() -> None:
     assert proofs.verify_path(model.rule_.path.instance, model.rule_.path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_what_tells_most_per_price_is_bought_first(order: str) -> None:
     rng = np.random.default_rng(0)

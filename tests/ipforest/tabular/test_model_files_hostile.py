@@ -73,6 +73,7 @@ def test_no_command_runs_what_is_hidden_in_a_genuine_model(folder) -> None:
     assert "expected a .skops file, got one that may run any code" in lines[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(running("", "")))
 def test_no_kind_of_node_runs_anything(folder, tmp_path, kind: str) -> None:
     hidden = running(str(folder / "evil.pkl"), str(folder / "marker"))[kind]
@@ -225,6 +226,7 @@ def test_members_of_a_forest_have_its_features() -> None:
         check_loaded(forest)
 
 
+@pytest.mark.slow
 def test_some_edited_arrays(folder) -> None:
     with warnings.catch_warnings(action="ignore"):
         outcomes = take_edits(str(folder / "model.skops"), str(folder / "table.csv"), 25)

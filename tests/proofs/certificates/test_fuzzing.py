@@ -10,6 +10,7 @@ import pytest
 COMMAND = Path(__file__).parents[2] / "fuzz_certificates.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seconds", "first_seed"),
     [(3, 1000), pytest.param(120, 2000, marks=[pytest.mark.slow, pytest.mark.long])],

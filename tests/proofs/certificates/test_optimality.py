@@ -26,6 +26,7 @@ def solved(rng, max_internal=8, least_triples=0):
     return instance, solve(instance, lam, method="networkx")
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(instance=instances(), lam=lambdas)
 @pytest.mark.parametrize("method", ["networkx", "min-cut"])
@@ -106,6 +107,7 @@ def is_feasible(instance, flow):
     return True
 
 
+@pytest.mark.slow
 def test_flow_on_another_triple_is_refused_unless_it_fits_there():
     rng = np.random.default_rng(40)
     accepted = refused = 0

@@ -18,6 +18,7 @@ from proofs.crosschecks.random_instances import random_instance
 from tests.strategies import instances
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(instance=instances(max_internal=10))
 def test_whole_paths_are_accepted(instance):
@@ -87,6 +88,7 @@ def corrupted(rng, instance, path):
     return name, replace(path, **{name: tuple(values)})
 
 
+@pytest.mark.slow
 def test_every_corruption_is_refused_with_a_reason():
     rng = np.random.default_rng(102)
     seen = []
@@ -172,6 +174,7 @@ def test_nothing_false_is_written(written, tmp_path):
     assert not (tmp_path / "no.cert").exists()
 
 
+@pytest.mark.slow
 def test_forged_path_certificates_are_refused_even_when_sealed_anew(written, tmp_path):
     file, _, _ = written
     rng = np.random.default_rng(108)

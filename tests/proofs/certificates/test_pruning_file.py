@@ -128,6 +128,7 @@ def forged(rng, header, arrays):
     return name, header, {**arrays, name: values}
 
 
+@pytest.mark.slow
 def test_forgeries_are_refused_even_when_sealed_anew(tmp_path):
     rng = np.random.default_rng(44)
     seen = set()
@@ -152,6 +153,7 @@ def test_forgeries_are_refused_even_when_sealed_anew(tmp_path):
     } <= seen
 
 
+@pytest.mark.slow
 def test_a_forged_instance_with_a_new_hash_is_refused_unless_the_claim_is_true_of_it(tmp_path):
     """Even a consistent file proves nothing about another instance: its own numbers must fit the flow."""
     rng = np.random.default_rng(45)

@@ -42,6 +42,7 @@ def random_polytope(rng):
     )
 
 
+@pytest.mark.slow
 def test_double_description_equals_all_bases():
     rng = np.random.default_rng(51)
     found = empty = 0
@@ -80,6 +81,7 @@ def test_all_vertices_of_the_exact_forms_are_prunings(instance):
         ) == (sum(1 for _ in prunings(instance)))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(instance=instances(max_internal=3), lam=lambdas)
 def test_relaxations_reach_the_best_pruning_and_never_less(instance, lam):

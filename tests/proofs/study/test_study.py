@@ -95,6 +95,7 @@ def refuted(formulation, *claims):
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "block"), EVERY_BLOCK)
 def test_a_missing_block_of_rows_is_found_on_a_napkin(name, block):
     edited = Edited(name, block, "left out")
@@ -109,6 +110,7 @@ def test_a_missing_block_of_rows_is_found_on_a_napkin(name, block):
     assert check(FORMULATIONS[name], again.problem) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ip0", "ip2", "ip3", "compact", "closure"])
 def test_a_row_weakened_by_half_has_fractional_vertices(name):
     for block in row_blocks(name):
@@ -119,6 +121,7 @@ def test_a_row_weakened_by_half_has_fractional_vertices(name):
         assert found.problem.instance.n_examples <= 4, block
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sense", ["<=", ">="])
 @pytest.mark.parametrize("name", ["ip0", "ip1", "ip2", "ip3", "compact", "lp1"])
 def test_path_sums_must_be_equations(name, sense):

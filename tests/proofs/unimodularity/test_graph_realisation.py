@@ -67,6 +67,7 @@ def path_sets(arcs):
             yield frozenset(tree[a][b]["place"] for a, b in pairwise(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [4, 5])
 def test_all_trees_agree(n_rows):
     """Every support that some tree realises is realised, and no other."""

@@ -63,6 +63,7 @@ def test_the_literature_is_right(name):
     assert bool(by_subdeterminants(known.matrix)) is known.totally_unimodular
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
 def test_flipped_entries_get_one_answer_from_all_tests(name):
     matrix = KNOWN[name].matrix

@@ -103,6 +103,7 @@ def blind_to_rings(support):
     return realise(support) if np.diff(support.indptr).max(initial=0) <= 2 else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [blind_to_networks, blind_to_rings])
 def test_a_search_that_misses_networks_never_says_no_to_one(monkeypatch, search):
     """A step of the search that fails is no answer: what it ends with is checked, and decided in another way."""
@@ -166,6 +167,7 @@ def test_the_literature_is_right(name):
     assert bool(confirmed(KNOWN[name].matrix)) is KNOWN[name].totally_unimodular
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["F7", "R10 (Hoffman)", "R10 (Bixby)", "R12", "K5 cographic"])
 def test_flipped_entries_get_the_answer_of_the_definition(name):
     matrix = KNOWN[name].matrix
@@ -220,6 +222,7 @@ def test_a_long_chain_of_sums_is_split_in_the_middle():
     assert depth(certificate.proof) <= 13
 
 
+@pytest.mark.slow
 def test_every_kind_of_step_is_taken():
     rng = np.random.default_rng(5)
     seen = set()
@@ -246,6 +249,7 @@ def test_a_sum_with_one_entry_changed_gets_a_minimal_violator_or_a_certificate()
     assert negative > 3
 
 
+@pytest.mark.slow
 def test_sums_of_small_matrices_get_the_answer_of_the_definition():
     rng = np.random.default_rng(9)
     for _ in range(12):
@@ -324,6 +328,7 @@ def corruptions(certificate):
         yield replace(step, row=(step.row + 1) % certificate.matrix.shape[0])
 
 
+@pytest.mark.slow
 def test_corrupted_steps_are_refused():
     rng = np.random.default_rng(15)
     refused = set()
