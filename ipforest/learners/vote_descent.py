@@ -17,7 +17,7 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.kernels import inner_njit, njit
-from ipforest.choosing.choice import ROUNDING
+from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.forest import Forest
@@ -196,7 +196,7 @@ def descend_within(problem: VoteProblem, kept: BoolArray, budget: float) -> Desc
     for _ in range(N_LAMBDAS):
         middle = (low + high) / 2
         tried = descend(problem, kept, float(np.exp(middle)))
-        if tried.cost <= budget * (1 + ROUNDING):
+        if tried.cost <= spending_limit(budget):
             high, best = middle, min(best, tried, key=lambda found: found.loss)
         else:
             low = middle

@@ -17,7 +17,7 @@ from ipforest.experiments.own.early_exit import N_LEVELS, split_parts
 from ipforest.stopping.branching import BranchingCascade
 from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
-from ipforest.stopping.stopped import Candidate
+from ipforest.stopping.stopped import Stoppable
 
 BUDGETS = (2, 3, 4, 6, 8, 10)
 SIZES = {"cube": (2000, 1000, 4000), "cube_nm": (2000, 1000, 4000), "digits": (900, 400, 497)}
@@ -71,7 +71,7 @@ def load(name: str, seed: int) -> Parts:
     return split_parts(data.X.astype(np.float64), data.y, SIZES[name], seed)
 
 
-def _options(candidates: tuple[Candidate, ...], parts: Parts) -> list[Option]:
+def _options(candidates: tuple[Stoppable, ...], parts: Parts) -> list[Option]:
     classes = np.unique(parts.y_train)
 
     def wrong(outputs: FloatArray, y: Array) -> FloatArray:
