@@ -135,14 +135,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what the figures depend on."""
-    named = [
-        "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted"
-    ]
-    return [*named, "quick: digits only, 20 trees, 1 seed"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="own/branching",
     title="Cascades in which the next purchase depends on what was seen",
@@ -151,6 +143,9 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted",
+    ),
+    quick="digits only, 20 trees, 1 seed",
     data=("letter", "miniboone_5k", "digits"),
 )
