@@ -157,7 +157,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         ensemble = self._ensemble()
         if is_fitted(ensemble):
             self.check_parameters()
-            self.frontier_ = self._prune(*self._use_fitted(ensemble, X, y, X_cost, sample_weight))
+            paying, error_data, unseen = self._use_fitted(ensemble, X, y, X_cost, sample_weight)
+            self.frontier_ = self._prune(paying, error_data, unseen)
             self._choose()
         else:
             self._fit(X, y, sample_weight=sample_weight, groups=groups, hold_out=X_cost is None, X_cost=X_cost)

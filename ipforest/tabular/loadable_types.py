@@ -136,7 +136,7 @@ NAMED_TUPLES = frozenset(
         "stopping.rules.LearntStopping",
         "frontiers.joint_frontier.Measurement",
         "frontiers.joint_frontier.Member",
-        "ensemble.trees.Passing",
+        "ensemble.first_uses.Passing",
         "_internal.examples.Labelled",
         *(f"learners.vote_descent.{name}" for name in ("Orders", "Structure", "VoteProblem", "Votes")),
     )
