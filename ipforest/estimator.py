@@ -29,8 +29,8 @@ from ipforest._internal.arrays import Array, FloatArray, one_line
 from ipforest._internal.examples import FLOATS, Labelled, checked_weight, require_rows_in_order, validated, weights_for
 from ipforest._internal.feature_names import column_labels, column_names, column_numbers
 from ipforest._internal.rational import nonnegative_fraction
-from ipforest.choosing.choice import ROUNDING, best_affordable, best_mix
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, read_class_costs
+from ipforest.choosing.frontier import Frontier, spending_limit
 from ipforest.choosing.measures import read_scoring
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.choosing.safe_budgets import BOUNDS, keeps
@@ -159,10 +159,7 @@ class Given(NamedTuple):
         ValueError
             There are weights, and it takes none.
         """
-        told = weights_for(estimator, self.examples.weight[self.rows] if self.is_weighted else None)
-        if self.groups is None or not isinstance(estimator, BudgetedEstimator):
-            return told
-        return told | {"groups": np.asarray(self.groups)[self.rows]}
+        return for_inner(estimator, self.rows, self.examples.weight if self.is_weighted else None, self.groups)
 
     @property
     def table_to_train(self) -> Any:
@@ -220,12 +217,16 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     """Base of the estimators that pay for features.
 
     A subclass takes ``feature_costs``, ``budget`` and ``random_state`` in its constructor, checks its parameters before
-    any training, sets the attributes below in ``fit``, and says in `policy` what it wants to know of examples one
-    feature at a time, and in `_choose` how it goes over to another budget. Costs, predictions and sessions follow from
-    its policy. Parameters that travel together are one, a `Settings`, declared by a `Grouped`.
+    any training, trains in `_train` the models that a budget chooses from, and says in `policy` what the one that was
+    chosen wants to know of examples one feature at a time. Costs, predictions and sessions follow from its policy.
+    Parameters that travel together are one, a `Settings`, declared by a `Grouped`.
 
     Attributes
     ----------
+    frontier_ : Frontier or None
+        The models that a budget chooses from; None where which ones there are depends on the budget.
+    choice_ : int
+        The place on the frontier that was taken, where it is taken from there.
     costs_ : FeatureCosts
     split_cost_ : Fraction
         What one test of a feature costs; 0 unless the estimator takes a ``split_cost``.
@@ -253,6 +254,8 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     split_cost_ = Fraction(0)
     classes_: Any
     class_costs_: Array | None = None
+    frontier_: Frontier | None = None
+    choice_: int
     categories_ = Categories()
     _column_labels: tuple[str, ...] | None = None
     _missing_seen: npt.NDArray[np.bool_] | None = None
@@ -262,9 +265,27 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers."""
 
-    @abstractmethod
     def _choose(self) -> None:
-        """Take the model for ``self.budget`` from those that were fitted."""
+        """Take the model for ``self.budget`` from those that were fitted: the best one on the frontier."""
+        self.choice_ = self._offers.within(self.budget)
+
+    @property
+    def _offers(self) -> Frontier:
+        """The frontier as choices are made on it."""
+        if self.frontier_ is None:
+            raise TypeError(
+                f"mixture: expected an estimator whose models are known before the budget is, got {type(self).__name__}"
+            )
+        return self._as_chosen_by(self.frontier_)
+
+    def _as_chosen_by(self, frontier: Frontier) -> Frontier:
+        """Compare models by cost and loss in money where the total cost decides."""
+        return frontier.in_money(self._price_of_loss) if self._least_total else frontier
+
+    @property
+    def _price_of_loss(self) -> float:
+        """What a loss of 1 costs."""
+        return 1.0
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; deep ones, as ``growth__max_depth``, also where their group is None.
@@ -356,12 +377,18 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         return self
 
     def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
-        self._train(training, validation, given, **options)
+        self.frontier_ = self._train(training, validation, given, **options)
         self._choose()
 
     @abstractmethod
-    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
-        """Train what a budget chooses from, and measure it on the examples held out."""
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier | None:
+        """Train the models that a budget chooses from, and measure them on the examples held out.
+
+        Returns
+        -------
+        Frontier or None
+            Their costs and losses; None where which models there are depends on the budget.
+        """
 
     def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
         """Check the examples to train on; read their classes, prices and what mistakes cost."""
@@ -389,8 +416,11 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
 
     def _split(self, examples: Array, targets: Array, groups: npt.ArrayLike | None, random: Any) -> tuple[Rows, Rows]:
         """Part examples into those to train on and those held out; see `split_rows`."""
-        held_out = self.validation_fraction if self.cv is None else check_cv(self.cv)
-        return split_rows(targets, held_out, random, one_of_each_class=is_classifier(self), groups=groups, X=examples)
+        name, held_out = ("validation_fraction", self.validation_fraction)
+        if self.cv is not None:
+            name, held_out = "cv", check_cv(self.cv)
+        of_each = is_classifier(self)
+        return split_rows(targets, held_out, random, one_of_each_class=of_each, groups=groups, X=examples, name=name)
 
     def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Compute what each example pays: its features, each bought once, and its tests if there is a split cost.
@@ -510,19 +540,6 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         """Read what mistakes cost for the classes of training."""
         given = self.class_costs
         self.class_costs_ = None if given is None or classes is None else read_class_costs(given, classes)
-
-    def _to_minimise(self, cost: npt.ArrayLike, loss: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Give what choices are made by: the loss, or the sum of cost and loss in money."""
-        losses = np.asarray(loss, dtype=np.float64)
-        return losses + np.asarray(cost, dtype=np.float64) if self._least_total else losses
-
-    def _best_choice(self) -> int:
-        """Find the best of `_choices` within the budget."""
-        return self._best_within_budget(*self._choices())
-
-    def _best_within_budget(self, cost: npt.ArrayLike, loss: npt.ArrayLike) -> int:
-        """Find the choice of least loss, or total cost, within the budget; see `best_affordable`."""
-        return best_affordable(cost, self._to_minimise(cost, loss), self.budget)
 
     def _money(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> tuple[float, float]:
         check_is_fitted(self)
@@ -718,7 +735,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
             paid = model.cost(X)
             n_samples = paid.size
             shuffled = np.random.default_rng(0).permutation(paid)
-            if not keeps(shuffled, limit * (1 + ROUNDING), model._most_expensive, confidence, bound):
+            if not keeps(shuffled, spending_limit(budget), model._most_expensive, confidence, bound):
                 break
             safe = model
         if safe is None:
@@ -775,17 +792,30 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
             The budget is negative, or below the cheapest model.
         """
         check_is_fitted(self)
-        costs, losses = self._choices()
-        amounts = np.array([float(cost) for cost in costs])
-        cheap, costly, share = best_mix(amounts, self._to_minimise(amounts, [float(loss) for loss in losses]), budget)
-        first = self.at_budget(costs[cheap])
-        return MixedModel(first, self.at_budget(costs[costly]) if share else first, share, seed)
+        cheap, costly, share = self._offers.mixture(budget)
+        first = self.at_choice(cheap)
+        return MixedModel(first, self.at_choice(costly) if share else first, share, seed)
 
-    def _choices(self) -> tuple[Sequence[Any] | Array, Sequence[Any] | Array]:
-        """List what the models that a budget may choose cost and lose on held-out examples."""
-        raise TypeError(
-            f"mixture: expected an estimator whose models are known before the budget is, got {type(self).__name__}"
-        )
+    def at_choice(self, place: int) -> Self:
+        """Return the same model at a budget of just what a place on its frontier costs.
+
+        Parameters
+        ----------
+        place : int
+            In ``frontier_``.
+
+        Returns
+        -------
+        estimator
+            See `at_budget`.
+
+        Raises
+        ------
+        TypeError
+            There is no frontier.
+        """
+        check_is_fitted(self)
+        return self.at_budget(self._offers.cost[place])
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Compute the accuracy, or the coefficient of determination for regression.
@@ -933,6 +963,14 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         return costs
 
 
+def for_inner(estimator: Any, rows: Rows | slice, weight: FloatArray | None, groups: Any) -> dict[str, Any]:
+    """Give what an inner estimator is told about the rows that it is trained on; see `Given.for_inner`."""
+    told = weights_for(estimator, None if weight is None else weight[rows])
+    if groups is None or not isinstance(estimator, BudgetedEstimator):
+        return told
+    return told | {"groups": np.asarray(groups)[rows]}
+
+
 def optional_number(value: object, name: str) -> Fraction | None:
     """Read a parameter that is None or a number >= 0; see `ipforest._internal.rational.nonnegative_fraction`."""
     return None if value is None else nonnegative_fraction(value, name)
@@ -1003,6 +1041,7 @@ def split_rows(
     one_of_each_class: bool,
     groups: npt.ArrayLike | None = None,
     X: Any = None,
+    name: str = "validation_fraction",
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Part rows into those to train on and those held out: at random, by groups, or as a splitter does.
 
@@ -1019,6 +1058,8 @@ def split_rows(
         Rows of one group stay together.
     X : array, shape (n_samples, n_features), optional
         For a splitter that looks at it.
+    name : str
+        The parameter that ``held_out`` is, for the error message.
 
     Returns
     -------
@@ -1035,7 +1076,14 @@ def split_rows(
         return everything, everything
     check_held_out(held_out)
     if groups is not None or hasattr(held_out, "split"):
-        return _first_split(y, held_out, random_state, one_of_each_class=one_of_each_class, groups=groups, X=X)
+        training, validation = _first_split(y, held_out, random_state, groups, X)
+        lacking = np.setdiff1d(y, y[training]) if one_of_each_class else np.empty(0)
+        if lacking.size:
+            raise ValueError(
+                f"{name if groups is None else 'groups'}: expected examples of each class to train on, got none of "
+                f"{lacking.tolist()[0]!r}; use a splitter that stratifies, such as StratifiedGroupKFold"
+            )
+        return training, validation
     order = check_random_state(random_state).permutation(everything)
     first_of_class = np.unique(y[order], return_index=True)[1] if one_of_each_class else [0]
     free = np.delete(order, first_of_class)
@@ -1049,19 +1097,13 @@ def split_rows(
 
 
 def _first_split(
-    y: Array, held_out: Any, random_state: Any, *, one_of_each_class: bool, groups: npt.ArrayLike | None, X: Any
+    y: Array, held_out: Any, random_state: Any, groups: npt.ArrayLike | None, X: Any
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     splitter = held_out
     if not hasattr(held_out, "split"):
         splitter = GroupShuffleSplit(1, test_size=held_out, random_state=random_state)
     parts = next(iter(splitter.split(y if X is None else X, y, groups)))
     training, validation = (np.sort(np.asarray(part, dtype=np.int64)) for part in parts)
-    lacking = np.setdiff1d(y, y[training]) if one_of_each_class else np.empty(0)
-    if lacking.size:
-        raise ValueError(
-            f"{'cv' if groups is None else 'groups'}: expected examples of each class to train on, got none of "
-            f"{lacking.tolist()[0]!r}; use a splitter that stratifies, such as StratifiedGroupKFold"
-        )
     return training, validation
 
 

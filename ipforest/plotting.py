@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.rational import as_fraction, nonnegative_fraction
-from ipforest.choosing.choice import undominated
 from ipforest.choosing.class_costs import TOTAL_COST
 from ipforest.choosing.measures import name_of, read_scoring
 from ipforest.ensemble.forest import Forest
@@ -767,17 +766,16 @@ def _frontier_curves(model: JointFrontier, X: npt.ArrayLike, y: npt.ArrayLike, m
 
 def _choice_curves(model: Any, X: npt.ArrayLike, y: npt.ArrayLike, max_points: int) -> list[Curve]:
     """Give what an estimator may take, as far as no cheaper choice is as good, and what budgets of so much come to."""
-    costs, losses = (model.curve_.cost, model.curve_.error) if hasattr(model, "curve_") else model._choices()
-    cost, loss = (np.array([float(value) for value in values]) for values in (costs, losses))
-    kept = undominated(cost, loss)
-    points = []
+    frontier = model.curve_.frontier if hasattr(model, "curve_") else model.frontier_
+    kept, points = frontier.undominated(), []
+    cost, loss = frontier.cost[kept], frontier.loss[kept]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that nothing is bought within a small budget
-        for place in _spread(cost[kept], max_points):
-            points.append(_on_data(model.at_budget(costs[kept[place]]), X, y))
+        for place in _spread(cost, max_points):
+            points.append(_on_data(model.at_budget(cost[place]), X, y))
     tried, on_data = np.array(points), _on_data(model, X, y)
     return [
-        Curve(cost[kept], loss[kept], "choices", f"{_badness_of(model)}, as it was measured in fit"),
+        Curve(cost, loss, "choices", f"{_badness_of(model)}, as it was measured in fit"),
         Curve(
             tried[:, 0], tried[:, 1], "budgets of so much, on test data", _test_error_of(model), on_data, "model taken"
         ),

@@ -27,8 +27,8 @@ from ipforest._internal.feature_names import column_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import json_object
 from ipforest._internal.words import any_of, number_of, some_of
-from ipforest.choosing.choice import spending_limit
 from ipforest.choosing.class_costs import label_places
+from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import FeatureCosts, require_no_split_cost, two_units
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test, ordered_together
 from ipforest.walks import Purse

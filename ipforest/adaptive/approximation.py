@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
 from ipforest._internal.examples import Labelled
-from ipforest.adaptive.candidates import Candidate, GatedPair, lower_hull
+from ipforest.adaptive.candidates import GatedPair, MeasuredPair, frontier_of
 from ipforest.adaptive.full_model import (
     check_full_model,
     class_probabilities,
@@ -28,6 +28,7 @@ from ipforest.adaptive.full_model import (
 )
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
 from ipforest.choosing.class_costs import label_losses
+from ipforest.choosing.frontier import Frontier
 from ipforest.classifier_trees.tree_estimator import check_lambdas
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.scikit_learn import unfrozen
@@ -165,10 +166,10 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     ----------
     estimator_ : classifier
         The fitted full model.
-    candidates_ : list of Candidate
+    candidates_ : list of MeasuredPair
         The full model alone, one class for nothing, and all that was learnt.
-    chosen_ : Candidate
-    frontier_ : list of Candidate
+    chosen_ : MeasuredPair
+    hull_ : list of MeasuredPair
         Those on the lower hull of error over cost on held-out examples, by rising cost.
     classes_ : ndarray, shape (n_classes,)
     costs_ : FeatureCosts
@@ -231,11 +232,12 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         if is_fitted(full):
             self.classes_ = np.asarray(full.classes_)
 
-    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         training = training._replace(X=np.ascontiguousarray(training.X))  # sums of floats go by the layout
         probabilities = self._fit_full(training, given)
         pairs = self._pairs(training.X, self._codes(training.y), probabilities)
         self.candidates_ = self._judged(pairs, validation.X, self._codes(validation.y))
+        return frontier_of(self.candidates_)
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -300,12 +302,12 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         codes: IntArray,
         accounting: Accounting = "union",
         error_of: Callable[[FloatArray], float] | None = None,
-    ) -> list[Candidate]:
+    ) -> list[MeasuredPair]:
         if error_of is None:
             error_of = partial(self._mean_loss, codes)
         model = full_policy(self.estimator_)
         full, waits = self._walk(model, X), bool(self.costs_.delayed.any())
-        judged: list[Candidate] = []
+        judged: list[MeasuredPair] = []
         for pair in pairs:
             if not judged or pair.gate is not judged[-1].pair.gate:
                 gate, cheap = self._walk(pair.gate, X), self._walk(pair.cheap, X)
@@ -318,23 +320,23 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
                 used = np.where(hard[:, None], full.used, used)
             outputs = np.where(hard[:, None], full.outputs, cheap.outputs)
             cost = float(self.costs_.cost_of(used).mean())
-            judged.append(Candidate(pair, error_of(outputs), cost, float(hard.mean())))
+            judged.append(MeasuredPair(pair, error_of(outputs), cost, float(hard.mean())))
         return judged
 
     def measure(
         self,
         X: npt.ArrayLike,
         y: npt.ArrayLike,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[MeasuredPair],
         accounting: Accounting = "union",
         error_of: Callable[[FloatArray], float] | None = None,
-    ) -> list[Candidate]:
+    ) -> list[MeasuredPair]:
         """Measure candidates on other examples.
 
         Parameters
         ----------
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
-        candidates : sequence of Candidate
+        candidates : sequence of MeasuredPair
             Some of ``candidates_``.
         accounting : {"union", "full model only"}, default="union"
             What an example pays that the gate sends to the full model: the features of both, as the paper's text says
@@ -347,7 +349,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
 
         Returns
         -------
-        list of Candidate
+        list of MeasuredPair
             The same pairs, with error and cost on these examples.
 
         Raises
@@ -372,15 +374,13 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
 
     def _choose(self) -> None:
         """Take the candidate of least error on held-out examples that costs no more than the budget there."""
-        self.chosen_ = self.candidates_[self._best_choice()]
-
-    def _choices(self) -> tuple[list[float], list[float]]:
-        return [candidate.cost for candidate in self.candidates_], [candidate.error for candidate in self.candidates_]
+        super()._choose()
+        self.chosen_ = self.candidates_[self.choice_]
 
     @property
-    def frontier_(self) -> list[Candidate]:
+    def hull_(self) -> list[MeasuredPair]:
         """The candidates on the lower hull of error over cost on held-out examples, by rising cost."""
-        return lower_hull(self.candidates_)
+        return [self.candidates_[place] for place in frontier_of(self.candidates_).hull()]
 
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers."""

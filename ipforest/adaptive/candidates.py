@@ -1,11 +1,11 @@
-"""What a sweep gives: pairs of gate and cheap model, what they are worth, and those that are worth having."""
+"""What a sweep gives: pairs of gate and cheap model, and what they are worth."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ipforest.choosing.choice import falling_hull, undominated
+from ipforest.choosing.frontier import Frontier
 from ipforest.policy import Policy
 
 
@@ -34,7 +34,7 @@ class GatedPair:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class MeasuredPair:
     """A gated pair with what it is worth on held-out examples.
 
     Parameters
@@ -52,15 +52,6 @@ class Candidate:
     full_share: float
 
 
-def best_for_cost(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates that have a lower error than every cheaper one, by rising cost."""
-    return [candidates[place] for place in undominated(*_measures(candidates))]
-
-
-def lower_hull(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates on the lower hull of error over cost, by rising cost."""
-    return [candidates[place] for place in falling_hull(*_measures(candidates))]
-
-
-def _measures(candidates: Sequence[Candidate]) -> tuple[list[float], list[float]]:
-    return [candidate.cost for candidate in candidates], [candidate.error for candidate in candidates]
+def frontier_of(measured: Sequence[MeasuredPair]) -> Frontier:
+    """Collect what pairs cost and lose, in their order."""
+    return Frontier.of_points((pair.cost, pair.error) for pair in measured)

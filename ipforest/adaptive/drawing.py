@@ -66,7 +66,7 @@ def plot_frontier(model: AdaptiveApproximation, axes: Any, **style: Any) -> Any:
     matplotlib axes
     """
     cost, error = np.array([(candidate.cost, candidate.error) for candidate in model.candidates_]).T
-    (line,) = axes.plot(*np.array([(point.cost, point.error) for point in model.frontier_]).T, marker="o", **style)
+    (line,) = axes.plot(*np.array([(point.cost, point.error) for point in model.hull_]).T, marker="o", **style)
     axes.plot(cost, error, ".", color=line.get_color(), alpha=0.25, markersize=4, zorder=0)
     axes.set(xlabel="average cost, held-out examples", ylabel="error")
     return axes

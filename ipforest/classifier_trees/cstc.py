@@ -90,7 +90,7 @@ class CSTC(RelaxedTreeEstimator):
 
     Attributes
     ----------
-    candidates_ : list of Candidate
+    candidates_ : list of MeasuredTree
         One per lambda, and one free of cost.
     tree_ : ClassifierTree
         The one that predicts.

@@ -21,6 +21,7 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
+from ipforest.choosing.frontier import Frontier
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.feature_map import FeatureMap, ScaledFeatures
 from ipforest.classifier_trees.ranking import ndcg_at
@@ -88,7 +89,7 @@ def probabilities(scores: FloatArray, offset: float) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class MeasuredTree:
     """One tree of classifiers with what it is worth on validation data.
 
     Parameters
@@ -111,7 +112,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
 
     Attributes
     ----------
-    candidates_ : list of Candidate
+    candidates_ : list of MeasuredTree
         One per tradeoff, the last of them free of cost.
     tree_ : ClassifierTree
         The one that predicts.
@@ -173,7 +174,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         *,
         qid: npt.ArrayLike | None = None,
         **options: Any,
-    ) -> None:
+    ) -> Frontier:
         query = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
         self.feature_map_ = self._make_feature_map().fit(training.X, training.y)
         self.resources_ = Resources.of_weights(
@@ -196,6 +197,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         free = ClassifierTree.single(np.zeros(parts[0].phi.shape[1]), self.prior_)
         found = [*self._learn(*parts), (np.inf, free)]
         self.candidates_ = [self._judged(lam, tree, parts[1]) for lam, tree in found]
+        return Frontier.of_points((each.cost, each.badness) for each in self.candidates_)
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -284,18 +286,16 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         mean = float(np.mean(target))
         return float(np.log1p(mean) - np.log1p(-mean)) if is_classifier(self) else mean
 
-    def _judged(self, lam: float, tree: ClassifierTree, validation: Examples) -> Candidate:
+    def _judged(self, lam: float, tree: ClassifierTree, validation: Examples) -> MeasuredTree:
         last = tree.route(validation.phi)
         cost = float(self.resources_.path_cost(tree.coef, tree.on_path)[last].mean())
-        return Candidate(tree, lam, validation.badness(tree, classify=is_classifier(self)), cost)
+        return MeasuredTree(tree, lam, validation.badness(tree, classify=is_classifier(self)), cost)
 
     def _choose(self) -> None:
         """Take the best candidate on validation data that costs no more than the budget there."""
-        self.chosen_ = self.candidates_[self._best_choice()]
+        super()._choose()
+        self.chosen_ = self.candidates_[self.choice_]
         self.tree_ = self.chosen_.tree
-
-    def _choices(self) -> tuple[list[float], list[float]]:
-        return [candidate.cost for candidate in self.candidates_], [candidate.badness for candidate in self.candidates_]
 
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers, whatever becomes of this object."""

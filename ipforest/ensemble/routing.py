@@ -1,15 +1,14 @@
-"""Compiled walks through trees: leaves reached, tests made, first uses of units.
+"""Compiled walks through trees: leaves reached, tests made.
 
 Where a test sends an example is decided in one place, `child`: another kind of test is another field of `Splits` and a
-branch there. First uses are found by climbing from the leaves. Threads share
-trees or examples, so results do not depend on their number.
+branch there. Threads share trees or examples, so results do not depend on their number.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, in_rows, read_only
+from ipforest._internal.arrays import Array, in_rows
 from ipforest._internal.kernels import inner_njit, njit, run_in_slices
 
 
@@ -342,114 +341,6 @@ def _count_tests(splits: Splits, examples: Array, counts: Array) -> None:
                 feature = splits.feature[node]
                 counts[i, feature] += 1
                 node = child(splits, node, examples[i, feature])
-
-
-class FirstNeeds(NamedTuple):
-    """The units that no node above has needed, which are the same for all examples that pass a node.
-
-    Parameters
-    ----------
-    above : ndarray of int32, shape (n_nodes,)
-        Nearest node above that needs a unit first, -1 without one.
-    indptr, units : ndarray of int64 (n_nodes + 1,) and int32
-        Node h needs ``units[indptr[h]:indptr[h + 1]]`` first, ascending.
-    """
-
-    above: Array
-    indptr: Array
-    units: Array
-
-
-def first_needs(parent: Array, feature: Array, unit_indptr: Array, unit_indices: Array) -> FirstNeeds:
-    """Find the units that each node needs first; feature f needs ``unit_indices[unit_indptr[f]:unit_indptr[f + 1]]``.
-
-    ``feature`` (n_nodes,) is negative at leaves.
-    """
-    return FirstNeeds(*_first_needs(*map(read_only, (parent, feature, unit_indptr, unit_indices))))
-
-
-@njit
-def _first_needs(parent: Array, feature: Array, unit_indptr: Array, unit_indices: Array) -> tuple[Array, Array, Array]:
-    most = 0
-    for node in range(parent.size):
-        if feature[node] >= 0:
-            most += unit_indptr[feature[node] + 1] - unit_indptr[feature[node]]
-    above, indptr, units = (
-        np.empty(parent.size, np.int32),
-        np.zeros(parent.size + 1, np.int64),
-        np.empty(most, np.int32),
-    )
-    for node in range(parent.size):
-        nearest = parent[node]
-        if nearest >= 0 and indptr[nearest] == indptr[nearest + 1]:
-            nearest = above[nearest]
-        above[node] = nearest
-        end = indptr[node]
-        if feature[node] >= 0:
-            for position in range(unit_indptr[feature[node]], unit_indptr[feature[node] + 1]):
-                if not _is_needed_from(nearest, above, indptr, units, unit_indices[position]):
-                    units[end] = unit_indices[position]
-                    end += 1
-        indptr[node + 1] = end
-    return above, indptr, units
-
-
-@inner_njit
-def _is_needed_from(node: int, above: Array, indptr: Array, units: Array, unit: int) -> bool:
-    """Return whether a node, or one above it, needs a unit first."""
-    while node >= 0:
-        for position in range(indptr[node], indptr[node + 1]):
-            if units[position] == unit:
-                return True
-        node = above[node]
-    return False
-
-
-def mark_needs(needs: FirstNeeds, leaves: Array, needed: Array) -> None:
-    """Mark in ``needed`` (n_samples, n_units) the units that each example needs in any tree."""
-    run_in_slices(lambda trees: _mark_needs(needs, leaves[trees], needed), leaves.shape[0], leaves.size)
-
-
-@njit
-def _mark_needs(needs: FirstNeeds, leaves: Array, needed: Array) -> None:
-    for tree in range(leaves.shape[0]):
-        for i in range(leaves.shape[1]):
-            node = needs.above[leaves[tree, i]]
-            while node >= 0:
-                for position in range(needs.indptr[node], needs.indptr[node + 1]):
-                    needed[i, needs.units[position]] = 1
-                node = needs.above[node]
-
-
-def fill_first_uses(
-    needs: FirstNeeds, leaves: Array, pair_index: Array, n_passing: Array, next_position: Array, indices: Array
-) -> None:
-    """Write the (example, unit) pairs first needed at each node into CSR ``indices``, rows ascending.
-
-    ``pair_index`` (n_units, n_samples) numbers the pairs; ``n_passing`` (n_nodes,) counts the examples that pass each
-    node; ``next_position`` (n_nodes,) holds where each node's row starts, and is moved on by so many.
-    """
-
-    def fill(trees: slice) -> None:
-        _fill_first_uses(needs, leaves[trees], pair_index, n_passing, next_position, indices)
-
-    run_in_slices(fill, leaves.shape[0], leaves.size)
-
-
-@njit
-def _fill_first_uses(
-    needs: FirstNeeds, leaves: Array, pair_index: Array, n_passing: Array, next_position: Array, indices: Array
-) -> None:
-    for tree in range(leaves.shape[0]):
-        for i in range(leaves.shape[1]):
-            node = needs.above[leaves[tree, i]]
-            while node >= 0:
-                x = next_position[node]
-                for position in range(needs.indptr[node], needs.indptr[node + 1]):
-                    indices[x] = pair_index[needs.units[position], i]
-                    x += n_passing[node]
-                next_position[node] += 1
-                node = needs.above[node]
 
 
 @njit

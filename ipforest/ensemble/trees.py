@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,50 +30,12 @@ from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble import routing
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.category_sets import CategorySets
+from ipforest.ensemble.first_uses import FirstUses, Passing, first_uses
 from ipforest.ensemble.packing import pack, unpack
 
 LEAF = -1
 
-TREES_THAT_SORT = 3
-"""Examples are alike when they reach the same leaves in so many trees."""
-
 FLOAT32 = np.dtype(np.float32)
-
-
-class FirstUses(NamedTuple):
-    """Where examples first need each unit.
-
-    Parameters
-    ----------
-    indptr, indices : ndarray of int64 (n_internal + 1,) and int32 (n_triples,)
-        CSR rows over the internal nodes: the needed pairs that are needed there first, ascending.
-    example, unit : ndarray of int64, shape (n_pairs,)
-        The pairs that are needed in any tree: unit by unit, examples that reach the same leaves side by side. A node's
-        row then lies close together, which is what makes passes over all rows fast.
-    n_passing : ndarray of int64, shape (n_internal,)
-        Examples that pass each internal node: |S_h|.
-    """
-
-    indptr: IntArray
-    indices: npt.NDArray[np.int32]
-    example: IntArray
-    unit: IntArray
-    n_passing: IntArray
-
-
-class Passing(NamedTuple):
-    """Which examples pass each node: those of node h are ``examples[first[h]:last[h]]``.
-
-    Parameters
-    ----------
-    examples : ndarray of int32
-        Tree after tree, those that reach neighbouring leaves side by side.
-    first, last : ndarray of int64, shape (n_nodes,)
-    """
-
-    examples: npt.NDArray[np.int32]
-    first: IntArray
-    last: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -331,7 +293,7 @@ class Trees:
     def cost(self, X: npt.ArrayLike, costs: FeatureCosts, split_cost: object = 0) -> FloatArray:
         """Compute what each example pays: the features that it uses in any tree, each bought once, and its tests.
 
-        With delayed features it pays for what is ordered with them as well; see `uses_in_rounds`.
+        With delayed features it pays for what is ordered with them as well; see `first_uses`.
 
         Parameters
         ----------
@@ -492,7 +454,7 @@ class Trees:
         return sums
 
     def first_uses(self, leaves: npt.NDArray[np.int32], costs: FeatureCosts) -> FirstUses:
-        """Find where examples first need each unit: u_{t,k,i} of the papers; see `uses_in_rounds` for delayed features.
+        """Find where examples first need each unit; see `ipforest.ensemble.first_uses`.
 
         Parameters
         ----------
@@ -500,24 +462,7 @@ class Trees:
             From `leaves`.
         costs : FeatureCosts
         """
-        if costs.delayed.any():
-            return self.uses_in_rounds(leaves, costs)
-        alike_together = np.lexsort(leaves[:TREES_THAT_SORT][::-1])
-        leaves = leaves[:, alike_together]
-        needs = routing.first_needs(self.parent, self.feature, costs.unit_indptr, costs.unit_indices)
-        needed = np.zeros((leaves.shape[1], costs.n_units), dtype=np.uint8)
-        routing.mark_needs(needs, leaves, needed)
-        by_unit = np.ascontiguousarray(needed.T)
-        pair_index = np.cumsum(by_unit, dtype=np.int32).reshape(by_unit.shape) - np.int32(1)
-        passing = self.reach_counts(leaves, np.zeros(leaves.shape[1], dtype=np.int64), 1)[:, 0]
-        counts = passing * np.diff(needs.indptr)
-        ends = np.cumsum(counts)
-        indices = np.empty(int(ends[-1]), dtype=np.int32)
-        routing.fill_first_uses(needs, leaves, pair_index, passing, ends - counts, indices)
-        unit, example = np.nonzero(by_unit)
-        example = alike_together[example]
-        indptr = np.concatenate([[0], ends[self.internal_nodes]])
-        return FirstUses(indptr, indices, example, unit, passing[self.internal_nodes])
+        return first_uses(self.parent, self.feature, self.tree_offsets, leaves, costs)
 
     def passing(self, leaves: npt.NDArray[np.int32], counted: BoolArray | None = None) -> Passing:
         """Sort examples by the leaves that they reach, so that those that pass a node stand side by side.
@@ -529,60 +474,7 @@ class Trees:
         counted : ndarray of bool, shape (n_samples, n_trees), optional
             Leave out an example in the trees where it does not count.
         """
-        begin, end = routing.depth_first_ranges(self.parent)
-        examples, used = [], 0
-        first, last = np.empty(self.n_nodes, dtype=np.int64), np.empty(self.n_nodes, dtype=np.int64)
-        for tree, reached in enumerate(leaves):
-            rows = np.arange(reached.size) if counted is None else np.flatnonzero(counted[:, tree])
-            places = begin[reached[rows]]
-            order = np.argsort(places, kind="stable")
-            nodes = slice(*self.tree_offsets[tree : tree + 2].tolist())
-            first[nodes] = used + np.searchsorted(places[order], begin[nodes])
-            last[nodes] = used + np.searchsorted(places[order], end[nodes])
-            examples.append(rows[order].astype(np.int32))
-            used += rows.size
-        return Passing(np.concatenate(examples), first, last)
-
-    def uses_in_rounds(self, leaves: npt.NDArray[np.int32], costs: FeatureCosts) -> FirstUses:
-        """Find what each node needs where the values of some features come in the next round only.
-
-        What a node below a delayed test first needs, all examples need that pass the highest delayed test above it.
-
-        Parameters
-        ----------
-        leaves : ndarray of int32, shape (n_trees, n_samples)
-            From `leaves`.
-        costs : FeatureCosts
-            They say which features are delayed.
-        """
-        order = np.lexsort(leaves[:TREES_THAT_SORT][::-1])
-        places = leaves[:, order]
-        needs = routing.first_needs(self.parent, self.feature, costs.unit_indptr, costs.unit_indices)
-        passing, decided_at = self.passing(places), self._decided_at(costs)
-        n_samples, keys = places.shape[1], [np.empty(0, dtype=np.int64)]
-        for node in self.internal_nodes.tolist():
-            above = decided_at[node]
-            examples = np.sort(passing.examples[passing.first[above] : passing.last[above]])
-            units = needs.units[needs.indptr[node] : needs.indptr[node + 1]].astype(np.int64)
-            keys.append((units[:, None] * n_samples + examples).ravel())
-        pairs, indices = np.unique(np.concatenate(keys), return_inverse=True)
-        indptr = np.concatenate([[0], np.cumsum([key.size for key in keys[1:]], dtype=np.int64)])
-        n_passing = (passing.last - passing.first)[self.internal_nodes]
-        return FirstUses(indptr, indices.astype(np.int32), order[pairs % n_samples], pairs // n_samples, n_passing)
-
-    def _decided_at(self, costs: FeatureCosts) -> IntArray:
-        """Return for each node the highest delayed test above it, at which it is decided to buy; else the node itself.
-
-        A feature is delayed at the first test on a path that needs its unit; below that its value is known.
-        """
-        numbers = np.arange(self.n_features + 1, dtype=np.int32)
-        first_test = np.diff(routing.first_needs(self.parent, self.feature, numbers, costs.first_unit).indptr) > 0
-        waits = first_test & ~self.is_leaf & costs.delayed_features[self.feature]
-        highest = np.full(self.n_nodes, -1)
-        for node, above in enumerate(self.parent.tolist()):
-            if above >= 0:
-                highest[node] = above if highest[above] < 0 and waits[above] else highest[above]
-        return np.where(highest >= 0, highest, np.arange(self.n_nodes))
+        return Passing.of(self.parent, self.tree_offsets, leaves, counted)
 
     def reordered(self, order: npt.ArrayLike) -> Self:
         """Return the same trees in another order.

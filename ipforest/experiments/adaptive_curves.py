@@ -12,7 +12,7 @@ from ipforest._internal.arrays import Array
 from ipforest.adaptive import AdaptGbrt
 from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
 from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
-from ipforest.adaptive.candidates import Candidate, best_for_cost
+from ipforest.adaptive.candidates import MeasuredPair, frontier_of
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.demo import Parts
@@ -135,8 +135,8 @@ def fitted_points(models: Sequence[AdaptiveApproximation], data: PaperData, acco
         variants[HALF] = at_half
     points = []
     for name, of_gate in variants.items():
-        taken = [candidates[0], *best_for_cost(of_gate)]
-        tested: dict[int, Candidate] = {}
+        taken = [candidates[0], *(of_gate[place] for place in frontier_of(of_gate).undominated())]
+        tested: dict[int, MeasuredPair] = {}
         for model, of_model in zip(models, of_models, strict=True):
             its_own = set(map(id, of_model))
             theirs = [candidate for candidate in taken if id(candidate) in its_own]
@@ -147,8 +147,8 @@ def fitted_points(models: Sequence[AdaptiveApproximation], data: PaperData, acco
 
 
 def _measured(
-    model: AdaptiveApproximation, data: PaperData, part: int, candidates: Sequence[Candidate], accounting: Accounting
-) -> list[Candidate]:
+    model: AdaptiveApproximation, data: PaperData, part: int, candidates: Sequence[MeasuredPair], accounting: Accounting
+) -> list[MeasuredPair]:
     """Measure candidates on the validation (1) or test (2) part."""
     X, y = ((data.parts.X_validation, data.parts.y_validation), (data.parts.X_test, data.parts.y_test))[part - 1]
     if data.queries is None:
@@ -159,7 +159,7 @@ def _measured(
     )
 
 
-def _point(held_out: Candidate, test: Candidate) -> Record:
+def _point(held_out: MeasuredPair, test: MeasuredPair) -> Record:
     return {
         "validation_cost": held_out.cost,
         "validation_error": held_out.error,

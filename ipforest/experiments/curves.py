@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
-from ipforest.choosing.choice import spending_limit
+from ipforest.choosing.frontier import Frontier, spending_limit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.demo import Parts
@@ -231,8 +231,8 @@ def within_budgets(records: list[Record], group: Sequence[str], n_budgets: int =
 
 def best_within(points: list[Record], budget: float) -> Record | None:
     """Find the point of least validation error within a budget, the cheapest of several."""
-    within = [point for point in points if point["validation_cost"] <= spending_limit(budget)]
-    return min(within, key=lambda point: (point["validation_error"], point["validation_cost"])) if within else None
+    measured = Frontier.of_points((point["validation_cost"], point["validation_error"]) for point in points)
+    return points[measured.within(budget)] if measured.cost.min() <= spending_limit(budget) else None
 
 
 def mean_and_deviation(records: list[Record], keys: Iterable[str]) -> Record:

@@ -48,8 +48,10 @@ class Experiment:
     summarise : callable (records) -> list of dict
         The rows of the table, the paper's figures with ours.
     draw : callable (records, rows) -> Figure
-    differences : callable (quick) -> list of str
-        Where the protocol is not the paper's.
+    differs : tuple of str
+        Sentences that say where the protocol is not the paper's, or what the figures depend on.
+    quick : str
+        What a quick run is of.
     settings : mapping of str to str
         The settings of the methods by name, each with a sentence that says what it is: "printed" (as the paper says),
         "authors" (as its authors ran it), and always "ours". A cell of another setting than "ours" has its name under
@@ -75,7 +77,8 @@ class Experiment:
     run: Callable[[Cell], list[Record]]
     summarise: Callable[[list[Record]], list[Record]]
     draw: Callable[[list[Record], list[Record]], Figure]
-    differences: Callable[[bool], list[str]]
+    differs: tuple[str, ...] = ()
+    quick: str = ""
     settings: Mapping[str, str] = field(default_factory=lambda: {OURS: "as the methods are by default in this package"})
     unaffected: Callable[[Cell], bool] = lambda cell: False
     data: tuple[str, ...] = ()
@@ -83,6 +86,10 @@ class Experiment:
     printed: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     condense: Callable[[list[Record]], list[Record]] = list
+
+    def differences(self, *, quick: bool) -> list[str]:
+        """List where a run, or a quick one, is not the paper's."""
+        return [*self.differs, f"quick: {self.quick}"] if quick and self.quick else [*self.differs]
 
     @property
     def stem(self) -> str:
@@ -269,7 +276,7 @@ def reproduce(
         rows=experiment.summarise(records),
         records=records,
         cells=[entry["cell"] for entry in finished],
-        differences=experiment.differences(quick),
+        differences=experiment.differences(quick=quick),
         versions={"python": platform.python_version(), **{package: version(package) for package in PACKAGES}},
         seconds=sum(entry["seconds"] for entry in finished),
         unfinished=len(cells) - done,

@@ -498,10 +498,10 @@ def frontier_experiment(
         run=partial(run, tables),
         summarise=summarise,
         draw=draw,
-        differences=lambda quick: [
+        differs=(
             f"at most {n_rows}, {n_rows // 2} and {PARTS[2]} examples to train, choose and test on",
             "everything is chosen on validation examples; stopping levels are cross-fitted there",
             "area is the mean test error over budgets on a logarithmic scale; difference is to the best of others",
             "seconds are the processor's, of training alone; ours measure and choose on validation while they train",
-        ],
+        ),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ipforest._internal.arrays import Array
-from ipforest.choosing.choice import best_affordable, best_mix
+from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
 from ipforest.policy import TreesInOrder
@@ -47,15 +47,17 @@ class Option:
 
 def choose(options: Sequence[Option], budget: float) -> Option:
     """Take the option of least validation error within the budget, the cheapest of these."""
-    costs, errors = zip(*((option.validation_cost, option.validation_error) for option in options), strict=True)
-    return options[best_affordable(costs, errors, budget)]
+    return options[_on_validation(options).within(budget)]
 
 
 def mix(options: Sequence[Option], budget: float) -> Option:
     """Take the mixture of two options of least validation error whose average cost is within the budget."""
-    costs, errors = zip(*((option.validation_cost, option.validation_error) for option in options), strict=True)
-    cheap, costly, share = best_mix(costs, errors, budget)
+    cheap, costly, share = _on_validation(options).mixture(budget)
     return between(options[cheap], options[costly], share)
+
+
+def _on_validation(options: Sequence[Option]) -> Frontier:
+    return Frontier.of_points((option.validation_cost, option.validation_error) for option in options)
 
 
 def between(cheap: Option, costly: Option, share: float) -> Option:
@@ -76,8 +78,8 @@ def majority(parts: Parts) -> Option:
 
 def least_error_in_hindsight(options: Sequence[Option], budget: float) -> float:
     """Find the least test error of the options that keep a budget on the validation examples."""
-    costs, errors = zip(*((option.validation_cost, option.error) for option in options), strict=True)
-    return options[best_affordable(costs, errors, budget)].error
+    in_hindsight = Frontier.of_points((option.validation_cost, option.error) for option in options)
+    return options[in_hindsight.within(budget)].error
 
 
 def record_both(trees: TreesInOrder, parts: Parts, costs: FeatureCosts) -> tuple[StoppingPaths, StoppingPaths]:

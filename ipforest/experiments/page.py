@@ -98,7 +98,7 @@ def _part(paper: Paper, part: Part, folder: Path) -> Iterator[str]:
         yield f"- No record is committed; `ipforest reproduce {experiment.name}` makes it."
     for name in _missing(experiment, folder):
         yield f"- Not in the records: {name}{_origin(name)}."
-    yield from _points("Not as in the paper", experiment.differences(False))
+    yield from _points("Not as in the paper", experiment.differences(quick=False))
     yield from _points("Why ours differs from the print", experiment.reasons)
     yield ""
     if kept:

@@ -14,7 +14,7 @@ from ipforest.classifier_trees.boosting_trick import BoostingTrick
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.ranking import ndcg_at, precision_at
 from ipforest.classifier_trees.resources import Resources
-from ipforest.classifier_trees.tree_estimator import Candidate, ClassifierTreeEstimator
+from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator, MeasuredTree
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.experiment import OURS, Cell
 from ipforest.experiments.paper_data import available
@@ -130,7 +130,7 @@ def measure(
     }
 
 
-def most_branched(candidates: Sequence[Candidate]) -> Candidate:
+def most_branched(candidates: Sequence[MeasuredTree]) -> MeasuredTree:
     """Take the candidate that is best on validation data of those whose tree has the most nodes."""
     most = max(candidate.tree.n_nodes for candidate in candidates)
     return min((each for each in candidates if each.tree.n_nodes == most), key=lambda each: each.badness)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
+from ipforest.ensemble.first_uses import FirstNeeds, first_needs, mark_needs
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.metrics import error_of_scores
 from ipforest.results import Pruning
@@ -45,7 +46,7 @@ class RoutedExamples:
     leaves: npt.NDArray[np.int32]
     y: Array
     classes: Array
-    needs: routing.FirstNeeds
+    needs: FirstNeeds
     unit_costs: npt.NDArray[np.float64]
     queries: Array | None = None
 
@@ -55,7 +56,7 @@ class RoutedExamples:
     ) -> Self:
         """Route examples of shape (n_samples, n_features) with their labels."""
         leaves = forest.leaves(forest.checked_examples(X))
-        needs = routing.first_needs(forest.parent, forest.feature, costs.unit_indptr, costs.unit_indices)
+        needs = first_needs(forest.parent, forest.feature, costs.unit_indptr, costs.unit_indices)
         prices = np.array([float(cost) for cost in costs.unit_costs])
         return cls(forest, leaves, np.asarray(y), np.asarray(forest.classes), needs, prices, queries)
 
@@ -68,7 +69,7 @@ class RoutedExamples:
         routing.last_nodes(forest.parent, split, last)
         reached = last[self.leaves]
         needed = np.zeros((self.y.size, self.unit_costs.size), dtype=np.uint8)
-        routing.mark_needs(self.needs, reached, needed)
+        mark_needs(self.needs, reached, needed)
         votes = forest.value[reached[forest.voting_trees(split)]].sum(axis=0)
         error = error_of_scores(self.y, votes, self.classes, self.queries)
         return Score(float(needed.mean(axis=0) @ self.unit_costs), error)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import Array
 from ipforest._internal.kernels import inner_njit, njit
-from ipforest.ensemble.trees import TREES_THAT_SORT
+from ipforest.ensemble.first_uses import TREES_THAT_SORT
 from ipforest.instance import PruningInstance
 
 COMPONENTS = 6

@@ -155,7 +155,8 @@ class ManyFrontiers(JointFrontier):
         """
         other = copy(self) if budget is None else self.at_budget(budget)
         number = self.frontier_.member[other.choice_]
-        other.frontier_, other._measured = self.frontier_.only(np.array([other.choice_])), other.measured()
+        other.frontier_ = self.frontier_.only(np.array([other.choice_])).renumbered()
+        other._measured = other.measured()
         other.members_, other.choice_ = other.frontier_.choosable((self.members_[number],)), 0
         other._validation = None
         other.__dict__.pop("estimators_", None)
@@ -165,7 +166,7 @@ class ManyFrontiers(JointFrontier):
         """Forget the models that no budget chooses."""
         for each in (self, *(each for each in self.estimators_ if isinstance(each, JointFrontier))):
             each.members_ = each.frontier_.choosable(each.members_)
-            each.frontier_ = each.frontier_.only(np.arange(each.frontier_.cost.size))
+            each.frontier_ = each.frontier_.renumbered()
             each._validation = each._validation if each is self else None
 
     @property

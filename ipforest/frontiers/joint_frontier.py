@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, nan
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
-from ipforest.choosing.choice import best_affordable, undominated
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, price_of_a_mistake
+from ipforest.choosing.frontier import Frontier
 from ipforest.choosing.measures import HeldOutScorer, name_of
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
@@ -68,8 +68,8 @@ class Member(NamedTuple):
     policy : TreesInOrder or StagesInOrder
         How it buys when no example stops.
     cost, loss : float
-        Averages over the validation examples when no example stops; see `Frontier`. Where a scorer chooses, the loss is
-        the negative of its score, here and in what is learnt.
+        Averages over the validation examples when no example stops; see `MemberFrontier`. Where a scorer chooses, the
+        loss is the negative of its score, here and in what is learnt.
     learnt : tuple of LearntStopping
         Rules that may stop it, measured by cross-fitting on the same examples.
     source : str
@@ -99,8 +99,9 @@ class Member(NamedTuple):
         return EarlyExitPolicy(self.policy, rule, level, free, class_costs)
 
 
-class Frontier(NamedTuple):
-    """Choices that no cheaper one matches, by rising cost.
+@dataclass(frozen=True, slots=True, eq=False)
+class MemberFrontier(Frontier):
+    """Members, rules and levels that no cheaper ones match, by rising cost.
 
     Of thousands of choices some are only lucky on the validation examples. More purchases should not mean more errors:
 
@@ -125,9 +126,6 @@ class Frontier(NamedTuple):
         Of the rule.
     """
 
-    cost: FloatArray
-    loss: FloatArray
-    criterion: FloatArray
     member: IntArray
     rule: IntArray
     level: FloatArray
@@ -160,14 +158,12 @@ class Frontier(NamedTuple):
         allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0))
         unit = loss[np.lexsort((loss, cost))[0]] - loss.min() if scored else 1.0
         criterion = loss - unit * allowed / n_validation
-        kept = undominated(cost, criterion)
-        return cls(cost[kept], loss[kept], criterion[kept], which[kept], rule[kept], level[kept])
+        found = cls(cost, loss, which, rule, level, criterion=criterion)
+        return found.only(found.undominated())
 
-    def only(self, places: IntArray) -> Self:
-        """Take some of the choices, their members numbered anew in the order of their old numbers."""
-        member: IntArray = np.unique(self.member[places], return_inverse=True)[1]
-        numbers = (self.cost[places], self.loss[places], self.criterion[places])
-        return type(self)(*numbers, member, self.rule[places], self.level[places])
+    def renumbered(self) -> Self:
+        """Return the same with members numbered from 0, in the order of their old numbers, where some are gone."""
+        return replace(self, member=np.unique(self.member, return_inverse=True)[1])
 
     def choosable(self, members: Sequence[Member]) -> tuple[Member, ...]:
         """Return the members that a budget may choose, and of their curves no more than the levels that it may."""
@@ -179,32 +175,6 @@ class Frontier(NamedTuple):
             kept = np.isin(curve.level, self.level[here & (self.rule == place)])
             learnt.append(LearntStopping(rule, type(curve)(*(column[kept] for column in curve))))
         return member._replace(learnt=tuple(learnt))
-
-    def of_least_total(self, price_of_loss: float, budget: object | None) -> int:
-        """Find the choice for which cost and loss in money sum up to the least, within a budget or for any cost.
-
-        Parameters
-        ----------
-        price_of_loss : float
-            What a loss of 1 costs.
-        budget : number, optional
-
-        Raises
-        ------
-        ValueError
-            See `within`.
-        """
-        return best_affordable(self.cost, self.cost + price_of_loss * self.loss, budget)
-
-    def within(self, budget: object | None) -> int:
-        """Find the choice of least criterion within a budget, or for any cost.
-
-        Raises
-        ------
-        ValueError
-            The budget is negative, or below the cheapest choice.
-        """
-        return best_affordable(self.cost, self.criterion, budget)
 
 
 class Measurement(NamedTuple):
@@ -286,7 +256,7 @@ class JointFrontier(BudgetedEstimator):
     Attributes
     ----------
     members_ : tuple of Member
-    frontier_ : Frontier
+    frontier_ : MemberFrontier
         What can be had for which cost.
     choice_ : int
         The place on the frontier that was taken.
@@ -302,6 +272,7 @@ class JointFrontier(BudgetedEstimator):
         Classifiers only; None for regression.
     """
 
+    frontier_: MemberFrontier
     classes_: Array | None = None
     takes_scorers = True
     must_hold_out = True
@@ -331,7 +302,7 @@ class JointFrontier(BudgetedEstimator):
 
     def _train(
         self, training: Labelled, validation: Labelled, given: Given, *, work: Work | None = None, **options: Any
-    ) -> None:
+    ) -> MemberFrontier:
         """Train the members, and put together the frontier; an outer estimator says what time there is."""
         sample = sample_of(validation, MOST_STOPPING_ROWS, given.random)
         sample = sample._replace(X=sample.X.astype(np.float32, copy=False))
@@ -339,7 +310,7 @@ class JointFrontier(BudgetedEstimator):
         self.n_validation_, self._measured = int(sample.y.size), None
         self._validation = sample.X, sample.y
         cheapest = min(self.costs_.positive_costs, default=1.0)
-        self.frontier_ = Frontier.of(self.members_, cheapest, sample.y.size, scored=self._scorer is not None)
+        return MemberFrontier.of(self.members_, cheapest, sample.y.size, scored=self._scorer is not None)
 
     def measured(self, X: npt.ArrayLike | None = None, y: npt.ArrayLike | None = None) -> Measurement:
         """Measure errors, costs and purchases.
@@ -440,7 +411,7 @@ class JointFrontier(BudgetedEstimator):
 
     @property
     def _is_measurable(self) -> bool:
-        return hasattr(self, "frontier_") and (self._validation is not None or self._measured is not None)
+        return self.frontier_ is not None and (self._validation is not None or self._measured is not None)
 
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
@@ -507,18 +478,14 @@ class JointFrontier(BudgetedEstimator):
         return partial(soft_cost, classes=self.classes_, n_validation=validation.y.size, class_costs=relative)
 
     def _choose(self) -> None:
-        if self._least_total and self.class_costs_ is not None:
-            price = price_of_a_mistake(self.class_costs_)
-            self.choice_ = self.frontier_.of_least_total(price, self.budget)
-        else:
-            self.choice_ = self.frontier_.within(self.budget)
+        super()._choose()
+        if not self._least_total:
             self._warn_if_nothing_is_bought()
         self.trees_ = self.members_[self.frontier_.member[self.choice_]].policy
 
-    def _choices(self) -> tuple[FloatArray, FloatArray]:
-        if not self._least_total or self.class_costs_ is None:
-            return self.frontier_.cost, self.frontier_.criterion
-        return self.frontier_.cost, price_of_a_mistake(self.class_costs_) * self.frontier_.loss
+    @property
+    def _price_of_loss(self) -> float:
+        return 1.0 if self.class_costs_ is None else price_of_a_mistake(self.class_costs_)
 
     def _warn_if_nothing_is_bought(self) -> None:
         if self.budget is not None and self.choice_ + 1 < self.frontier_.cost.size:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ipforest._internal.arrays import held
 from ipforest._internal.kernels import uncounted_njit
 from ipforest.costs import FeatureCosts
-from ipforest.ensemble import routing
+from ipforest.ensemble.first_uses import first_needs, mark_needs
 from ipforest.ensemble.trees import Trees
 
 UNSHARED, EACH_EXAMPLE, ALL_EXAMPLES = range(3)
@@ -140,8 +140,8 @@ class AcquisitionState:
         """
         if self.sharing != EACH_EXAMPLE:
             raise ValueError("state: expected one in which each example buys for itself, got another")
-        needs = routing.first_needs(parent, feature, self.costs.unit_indptr, self.costs.unit_indices)
-        routing.mark_needs(needs, leaves, self.bought.view(np.uint8))
+        needs = first_needs(parent, feature, self.costs.unit_indptr, self.costs.unit_indices)
+        mark_needs(needs, leaves, self.bought.view(np.uint8))
 
 
 @uncounted_njit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +15,7 @@ from ipforest._internal.arrays import Array, IntArray
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order, validated
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
@@ -265,8 +265,9 @@ class BudgetPrune(ForestPruner):
         pruned = trees.prune(self.pruning_)
         return pruned if self._refit_data is None else refit_jointly(pruned, *self._refit_data)
 
-    def _find_prunings(self) -> None:
+    def _find_prunings(self) -> Frontier:
         self.path_ = prune_path(self.instance_)
+        return Frontier.of_points(zip(self.path_.costs, self.path_.errors, strict=True))
 
     def _choose_pruning(self) -> Pruning:
         self.result_ = self._result()
@@ -293,10 +294,15 @@ class BudgetPrune(ForestPruner):
             budget = self.path_.costs[0]  # enough for the best of all prunings
         return within_budget(self.path_, budget, self._pruning.search, self._pruning.time_limit, self.max_cost)
 
-    def _choices(self) -> tuple[Sequence[Fraction], Sequence[Fraction]]:
+    @property
+    def _offers(self) -> Frontier:
         if self.max_cost is not None:
             raise TypeError(f"max_cost: expected none for a mixture, as the path knows no cap, got {self.max_cost!r}")
-        return self.path_.costs, self.path_.errors
+        return super()._offers
+
+    def at_choice(self, place: int) -> Self:
+        """Return the pruning at a breakpoint of the path, whose cost is its budget to the last digit."""
+        return self.at_budget(self.path_.costs[place])
 
     @property
     def gap_(self) -> Fraction:

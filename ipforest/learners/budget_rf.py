@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
 from ipforest._internal.examples import Labelled
-from ipforest.choosing.choice import best_affordable, spending_limit
 from ipforest.choosing.class_costs import label_losses
+from ipforest.choosing.frontier import Frontier, spending_limit
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator, Given, check_choice, check_integer
 from ipforest.growing import (
@@ -214,6 +214,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     ----------
     grown_ : tuple of GrownForest
         One per alpha.
+    frontier_ : Frontier
+        What is taken at each cost of some number of trees.
     chosen_ : GrownForest
         The one that was taken.
     forest_ : Forest
@@ -293,12 +295,14 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         """
         return self._fit(X, y, X_val, y_val, groups=groups)
 
-    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         growers = self._growth.growers()
         for grower in growers:
             grower.impurity.check_classes(len(self.classes_))
         coded = training._replace(y=places_in(self.classes_, training.y))
         self.grown_ = tuple(self._grow(grower, coded, validation, given) for grower in growers)
+        budgets = np.unique(np.concatenate([grown.costs for grown in self.grown_]))
+        return self._measured([self._taken(budget) for budget in budgets.tolist()])
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -324,27 +328,27 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         return GrownForest(grower.impurity, forest, bootstrap, staged_costs(forest, leaves, self.costs_), errors)
 
     def _choose(self) -> None:
-        sizes = [grown.trees_within(self.budget) for grown in self.grown_]
+        place, n_trees = self._taken(self.budget)
+        self.chosen_ = self.grown_[place]
+        self.forest_ = first_trees(self.chosen_.forest, n_trees)
+
+    def _taken(self, budget: object | None) -> tuple[int, int]:
+        """Say which forest is taken within a budget, and how many of its trees: as many as it pays, as in the paper."""
+        sizes = [grown.trees_within(budget) for grown in self.grown_]
         if self._least_total:
-            sizes = [self._best_within_budget(grown.costs, grown.errors) for grown in self.grown_]
-        costs, errors = zip(
-            *((grown.costs[n], grown.errors[n]) for grown, n in zip(self.grown_, sizes, strict=True)), strict=True
-        )
-        best = best_affordable(costs, self._to_minimise(costs, errors), None)
-        self.chosen_ = self.grown_[best]
-        self.forest_ = first_trees(self.chosen_.forest, sizes[best])
+            sizes = [Frontier(grown.costs, grown.errors).in_money().within(budget) for grown in self.grown_]
+        ways = list(enumerate(sizes))
+        return ways[self._as_chosen_by(self._measured(ways)).within(None)]
+
+    def _measured(self, ways: Sequence[tuple[int, int]]) -> Frontier:
+        """Look up what the first trees of forests cost and lose."""
+        return Frontier.of_points((self.grown_[place].costs[n], self.grown_[place].errors[n]) for place, n in ways)
 
     @property
     def estimators_samples_(self) -> list[IntArray]:
         """The examples that each tree was grown from, as rows of what was given to `fit`, as often as drawn."""
         check_is_fitted(self)
         return self.chosen_.bootstrap.samples(self.forest_.n_trees)
-
-    def _choices(self) -> tuple[list[float], list[float]]:
-        """List what is taken at each cost of some number of trees."""
-        budgets = np.unique(np.concatenate([grown.costs for grown in self.grown_])).tolist()
-        taken = [(model.chosen_, model.forest_.n_trees) for model in map(self.at_budget, budgets)]
-        return [float(grown.costs[n]) for grown, n in taken], [float(grown.errors[n]) for grown, n in taken]
 
     def policy(self) -> TreesInOrder:
         """Say how the fitted model buys features and what it answers."""

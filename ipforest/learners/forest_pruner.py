@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 from ipforest._internal.arrays import Array
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
 from ipforest._internal.rational import as_fraction, nonnegative_fraction, time_limit_seconds
+from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
@@ -114,8 +115,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     _vote: VoteProblem | None = None
 
     @abstractmethod
-    def _find_prunings(self) -> None:
-        """Find what `_choose_pruning` chooses from."""
+    def _find_prunings(self) -> Frontier:
+        """Find the prunings that a budget chooses from; tell what they cost and lose on the instance."""
 
     @abstractmethod
     def _choose_pruning(self) -> Pruning:
@@ -156,7 +157,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         ensemble = self._ensemble()
         if is_fitted(ensemble):
             self.check_parameters()
-            self._prune(*self._use_fitted(ensemble, X, y, X_cost, sample_weight))
+            paying, error_data, unseen = self._use_fitted(ensemble, X, y, X_cost, sample_weight)
+            self.frontier_ = self._prune(paying, error_data, unseen)
             self._choose()
         else:
             self._fit(X, y, sample_weight=sample_weight, groups=groups, hold_out=X_cost is None, X_cost=X_cost)
@@ -177,7 +179,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             advice = "train the ensemble on the columns that cost less, or with a smaller max_features"
         warn_if_nothing_is_bought(self.budget, float(self.instance_.evaluate(self.pruning_)[1]), advice)
 
-    def _prune(self, paying: Array, error_data: ErrorData | None, unseen: Labelled | None) -> None:
+    def _prune(self, paying: Array, error_data: ErrorData | None, unseen: Labelled | None) -> Frontier:
         """Find the prunings of the forest.
 
         ``unseen`` are examples with weights (n_samples, n_trees), 0 for trees that were trained on an example; None
@@ -185,7 +187,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         """
         self.instance_ = self._instance(paying, error_data)
         self._vote = None if unseen is None else self._vote_problem(unseen, paying)
-        self._find_prunings()
+        return self._find_prunings()
 
     def _instance(self, paying: Array, error_data: ErrorData | None) -> PruningInstance:
         return PruningInstance.from_forest(
@@ -278,7 +280,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         *,
         X_cost: npt.ArrayLike | None = None,
         **options: Any,
-    ) -> None:
+    ) -> Frontier:
         """Fit a clone of the ensemble, and prune it."""
         is_held_out = X_cost is None and self.validation_fraction is not None
         held_out_errors, of_forest = self._pruning.errors == "held-out", self._pruning.objective == "forest"
@@ -293,9 +295,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         self.forest_ = replace(Forest.from_sklearn(self.estimator_), feature_names=names)
         error_data = validation if held_out_errors else pruning_set(self._pruning.errors, self.estimator_, training)
-        self._prune(
-            paying, error_data, self._unseen(training, validation if is_held_out else None) if of_forest else None
-        )
+        unseen = self._unseen(training, validation if is_held_out else None) if of_forest else None
+        return self._prune(paying, error_data, unseen)
 
     def _unseen(self, training: Labelled, validation: Labelled | None) -> Labelled:
         """Put together the examples that trees were not trained on: those left out of their bootstrap, and held out."""

@@ -13,6 +13,7 @@ from ipforest._internal.arrays import BoolArray, FloatArray, places_in
 from ipforest._internal.examples import Labelled
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
+from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator, Given, check_integer
 from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
@@ -188,9 +189,10 @@ class PricedBoosting(BudgetedEstimator):
         """
         return self._fit(X, y, X_val, y_val, groups=groups)
 
-    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         self._boost(training.X, self._columns(training.y))
         self.stage_costs_, self.stage_errors_ = self._measured_rounds(validation.X, validation.y)
+        return Frontier(self.stage_costs_, self.stage_errors_)
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -255,12 +257,10 @@ class PricedBoosting(BudgetedEstimator):
         return staged_costs(self.trees_, leaves, self.costs_)[::n_columns], np.array(errors)
 
     def _choose(self) -> None:
-        self.n_rounds_ = self.n_estimators
+        self.choice_ = self.n_estimators
         if self.budget is not None or self._least_total:
-            self.n_rounds_ = self._best_choice()
-
-    def _choices(self) -> tuple[FloatArray, FloatArray]:
-        return self.stage_costs_, self.stage_errors_
+            super()._choose()
+        self.n_rounds_ = self.choice_
 
     def policy(self) -> TreesInOrder:
         """Say how the fitted model buys features and what it answers."""

@@ -7,7 +7,7 @@ feature cost", section 6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import BoolArray, FloatArray
 from ipforest._internal.kernels import njit
-from ipforest._internal.rational import nonnegative_fraction
+from ipforest.choosing.frontier import Frontier
 from ipforest.estimator import optional_number
 from ipforest.instance import PruningInstance
 from ipforest.learners.forest_pruner import ForestPruner
@@ -54,33 +54,10 @@ class PruningSequence:
         points = [instance.evaluate(pruning) for pruning in chosen]
         return cls(chosen, tuple(parameters), *(tuple(column) for column in zip(*points, strict=True)))
 
-    def at_budget(self, budget: object | None, *, with_cost: bool = False) -> int:
-        """Find the pruning of least error within a budget, the cheapest of several.
-
-        Parameters
-        ----------
-        budget : number or None
-            None for any cost.
-        with_cost : bool, default=False
-            Whether it is the least sum of error and cost.
-
-        Returns
-        -------
-        int
-            Its place.
-
-        Raises
-        ------
-        ValueError
-            The budget is negative, or even the last pruning costs more.
-        """
-        limit = None if budget is None else nonnegative_fraction(budget, "budget")
-        within = [place for place, cost in enumerate(self.costs) if limit is None or cost <= limit]
-        if not within:
-            raise ValueError(
-                f"budget: expected at least {min(self.costs)}, what the cheapest pruning costs, got {limit}"
-            )
-        return min(within, key=lambda place: (self.errors[place] + with_cost * self.costs[place], self.costs[place]))
+    @property
+    def frontier(self) -> Frontier:
+        """The prunings as models that a budget chooses from."""
+        return Frontier.of_points(zip(self.costs, self.errors, strict=True))
 
     def __repr__(self) -> str:
         return f"PruningSequence({len(self.prunings)} prunings)"
@@ -147,9 +124,10 @@ class PruningBaseline(ForestPruner):
         if self.n_prunings < 2:
             raise ValueError(f"n_prunings: expected at least 2, the whole forest and its roots, got {self.n_prunings}")
 
-    def _find_prunings(self) -> None:
+    def _find_prunings(self) -> Frontier:
         self.node_levels_ = self._node_levels()
         self.sequence_ = self._by_level(self.node_levels_)
+        return self.sequence_.frontier
 
     def _node_levels(self) -> FloatArray:
         """Return the largest parameter at which each internal node goes on being split, shape (n_internal,)."""
@@ -162,13 +140,10 @@ class PruningBaseline(ForestPruner):
         thresholds = [-np.inf, *distinct[places].tolist()]
         return PruningSequence.of(self.instance_, (Pruning(levels > level) for level in thresholds), thresholds)
 
-    def _choices(self) -> tuple[Sequence[Fraction], Sequence[Fraction]]:
-        return self.sequence_.costs, self.sequence_.errors
-
     def _choose_pruning(self) -> Pruning:
-        if self.budget is None and not self._least_total:
-            return self.sequence_.prunings[0]
-        return self.sequence_.prunings[self.sequence_.at_budget(self.budget, with_cost=self._least_total)]
+        wants_all = self.budget is None and not self._least_total
+        self.choice_ = 0 if wants_all else self._offers.within(self.budget)
+        return self.sequence_.prunings[self.choice_]
 
 
 class CostComplexity(PruningBaseline):
@@ -225,7 +200,7 @@ class GreedyPrune(PruningBaseline):
     Parameters and attributes are those of `PruningBaseline`.
     """
 
-    def _find_prunings(self) -> None:
+    def _find_prunings(self) -> Frontier:
         instance = self.instance_
         kept = np.ones(instance.n_internal, dtype=bool)
         prunings, given_up = [instance.unpruned], [-1]
@@ -239,6 +214,7 @@ class GreedyPrune(PruningBaseline):
             prunings.append(Pruning(kept))
             given_up.append(left.pop(best))
         self.sequence_ = PruningSequence.of(instance, prunings, given_up)
+        return self.sequence_.frontier
 
     def _spared(self, kept: BoolArray, unit: int) -> BoolArray:
         """Mark the internal nodes that neither need a unit nor stand below one that does."""

@@ -13,11 +13,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 
 from ipforest._internal.arrays import Array, FloatArray
-from ipforest._internal.examples import checked_weight, require_rows_in_order, weights_for
-from ipforest.choosing.choice import ROUNDING
+from ipforest._internal.examples import checked_weight, require_rows_in_order
+from ipforest.choosing.frontier import spending_limit
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import unfrozen
-from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels, is_fitted, optional_number
+from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels, for_inner, is_fitted, optional_number
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.policy import TreesInOrder
@@ -168,8 +168,7 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         if is_fitted(model):
             self.estimator_ = model
         else:
-            grouped = {} if groups is None else {"groups": groups}
-            self.estimator_ = clone(model).fit(X, y, **weights_for(model, weight), **grouped)
+            self.estimator_ = clone(model).fit(X, y, **for_inner(model, slice(None), weight, groups))
         self.costs_, self.split_cost_ = self.estimator_.costs_, self.estimator_.split_cost_
         self.class_costs_, self.categories_ = self.estimator_.class_costs_, self.estimator_.categories_
         self.n_features_in_ = self.estimator_.n_features_in_
@@ -228,13 +227,12 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         seller = self._seller()
         first_unit, delayed = seller.first_unit, seller.costs.delayed_features
         most = np.inf if self.max_questions is None else self.max_questions
-        limit = optional_number(self.max_cost, "max_cost")
+        limit = spending_limit(self.max_cost, "max_cost")
 
         def fits(used: frozenset[int]) -> bool:
             tested = np.zeros((1, self.n_features_in_), dtype=bool)
             tested[0, list(used)] = True
-            within = limit is None or seller.costs.cost_of(tested)[0] <= float(limit) * (1 + ROUNDING)
-            return len({*first_unit[list(used)].tolist()}) <= most and bool(within)
+            return len({*first_unit[list(used)].tolist()}) <= most and bool(seller.costs.cost_of(tested)[0] <= limit)
 
         kept = np.zeros(tree.n_nodes, dtype=bool)
         waiting: list[tuple[list[int], frozenset[int]]] = [([0], frozenset())]

@@ -17,11 +17,10 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.kernels import inner_njit, njit
-from ipforest.choosing.choice import ROUNDING
+from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import FeatureCosts
-from ipforest.ensemble import routing
+from ipforest.ensemble.first_uses import Passing, first_needs
 from ipforest.ensemble.forest import Forest
-from ipforest.ensemble.trees import Passing
 
 __all__ = ["Descended", "VoteProblem", "descend", "descend_within"]
 
@@ -118,7 +117,7 @@ class VoteProblem(NamedTuple):
             raise ValueError("objective: expected 'trees' with delayed features, got 'forest'")
         own = weight.max(axis=1)
         value = forest.value if class_costs is None else forest.value @ class_costs
-        needs = routing.first_needs(forest.parent, forest.feature, costs.unit_indptr, costs.unit_indices)
+        needs = first_needs(forest.parent, forest.feature, costs.unit_indptr, costs.unit_indices)
         n_payers = paying.shape[0]
         return cls(
             Structure(forest.tree_offsets, forest.left, forest.right, np.ascontiguousarray(value)),
@@ -196,7 +195,7 @@ def descend_within(problem: VoteProblem, kept: BoolArray, budget: float) -> Desc
     for _ in range(N_LAMBDAS):
         middle = (low + high) / 2
         tried = descend(problem, kept, float(np.exp(middle)))
-        if tried.cost <= budget * (1 + ROUNDING):
+        if tried.cost <= spending_limit(budget):
             high, best = middle, min(best, tried, key=lambda found: found.loss)
         else:
             low = middle

@@ -277,7 +277,7 @@ def _innermost(buyer: Any) -> Any:
 def _budgets(buyer: BudgetedEstimator, budgets: Sequence[Any] | None) -> list[Any]:
     if budgets is not None:
         return sorted(budgets, key=float)
-    frontier = getattr(_innermost(buyer), "frontier_", None)
+    frontier = _innermost(buyer).frontier_
     if frontier is None or frontier.cost.size < 2:
         return []
     costs = np.sort(frontier.cost)

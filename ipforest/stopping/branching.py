@@ -152,7 +152,7 @@ class BranchingCascade(StagedEstimator):
     ----------
     stages_ : tuple of Stage
         The first sees nothing; then what is free.
-    candidates_ : tuple of Candidate
+    candidates_ : tuple of Stoppable
         The nested cascade, and the one that branches, if any stage does.
     rule_ : FittedRule
     level_ : float

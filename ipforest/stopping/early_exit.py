@@ -40,7 +40,7 @@ from ipforest.stopping.rules import (
     ThresholdStopping,
     margin,
 )
-from ipforest.stopping.stopped import Candidate, StoppedEstimator
+from ipforest.stopping.stopped import Stoppable, StoppedEstimator
 from ipforest.stopping.tree_order import ORDERS, order_trees
 from ipforest.walks import Purse, Walk
 
@@ -420,7 +420,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         else:
             names = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
             require_trained_categories(self.estimator_, self.categories_.names, names)
-        self._held_out, self._candidates = validation, dict[str, Candidate]()
+        self._held_out, self._candidates = validation, dict[str, Stoppable]()
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -463,7 +463,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         reached: list[object] = [Fraction(0), *(inner for inner in reversed(grid) if inner <= most)]
         return [*reached, None] if most >= whole else reached
 
-    def _candidate(self, inner_budget: object) -> Candidate:
+    def _candidate(self, inner_budget: object) -> Stoppable:
         """Learn when to stop the ensemble that has so large a budget, once."""
         key = str(inner_budget)
         if key not in self._candidates:

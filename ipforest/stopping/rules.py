@@ -17,8 +17,8 @@ import numpy as np
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, read_only
 from ipforest._internal.kernels import inner_njit, njit
-from ipforest.choosing.choice import best_affordable
 from ipforest.choosing.class_costs import expected_costs
+from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import check_integer
 from ipforest.instance import PruningInstance
@@ -173,25 +173,14 @@ class Curve(NamedTuple):
     cost: FloatArray
     error: FloatArray
 
-    def objective(self, *, with_cost: bool) -> FloatArray:
-        """Give what levels are chosen by: the error, or the sum of cost and error in money."""
-        return self.error + self.cost if with_cost else self.error
+    @property
+    def frontier(self) -> Frontier:
+        """The levels as models that a budget chooses from."""
+        return Frontier(self.cost, self.error)
 
-    def within(self, budget: object | None, *, with_cost: bool = False) -> int:
-        """Find the level of least error within a budget, the cheapest of these, or None for any cost.
-
-        Parameters
-        ----------
-        budget : number or None
-        with_cost : bool
-            Whether it is the least sum of cost and error.
-
-        Raises
-        ------
-        ValueError
-            The budget is negative.
-        """
-        return best_affordable(self.cost, self.objective(with_cost=with_cost), budget)
+    def within(self, budget: object | None) -> int:
+        """Find the level of least error within a budget; see `ipforest.choosing.frontier.Frontier.within`."""
+        return self.frontier.within(budget)
 
     def at(self, levels: FloatArray) -> Self:
         """Give cost and error of other levels than its own, on the same examples."""

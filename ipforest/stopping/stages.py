@@ -20,8 +20,8 @@ from sklearn.utils import get_tags
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, held
 from ipforest._internal.examples import Labelled, weights_for
-from ipforest.choosing.choice import spending_limit
 from ipforest.choosing.class_costs import label_losses
+from ipforest.choosing.frontier import Frontier, spending_limit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -36,7 +36,7 @@ from ipforest.stopping.rules import (
     ThresholdStopping,
     margin,
 )
-from ipforest.stopping.stopped import Candidate, StoppedEstimator
+from ipforest.stopping.stopped import Stoppable, StoppedEstimator
 from ipforest.walks import (
     END,
     ONWARD,
@@ -446,7 +446,7 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
 
     Attributes
     ----------
-    candidates_ : tuple of Candidate
+    candidates_ : tuple of Stoppable
         What can be chosen from.
     stages_ : tuple of Stage
         The first sees nothing; then what is free.
@@ -500,9 +500,11 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         """
         return self._fit(X, y, X_val, y_val, sample_weight, groups)
 
-    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         alternatives = self._alternatives(training, training.weight if given.is_weighted else None, validation)
         self.candidates_ = tuple(self._candidate(stages, validation) for stages in alternatives)
+        curves = [learnt.curve for candidate in self.candidates_ for learnt in candidate.learnt]
+        return Frontier.of_points(point for curve in curves for point in zip(curve.cost, curve.error, strict=True))
 
     @property
     def _base(self) -> Any:
@@ -521,7 +523,7 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
             return self._base
         return DummyClassifier() if is_classifier(self._base) else DummyRegressor()
 
-    def _candidate(self, stages: tuple[Stage, ...], held_out: Labelled) -> Candidate:
+    def _candidate(self, stages: tuple[Stage, ...], held_out: Labelled) -> Stoppable:
         policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
         return self._learnt(
             policy, held_out, lambda answers: policy.paths_of(held_out.X, held_out.y, self._loss, answers)
@@ -554,10 +556,6 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         """Take the stages, rule and level of least error on held-out examples within the budget."""
         self._chosen = self._take_best(self.candidates_)
         self.stages_ = self._chosen.policy.stages
-
-    def _choices(self) -> tuple[FloatArray, FloatArray]:
-        curves = [learnt.curve for candidate in self.candidates_ for learnt in candidate.learnt]
-        return np.concatenate([curve.cost for curve in curves]), np.concatenate([curve.error for curve in curves])
 
     def policy(self) -> StagesInOrder:
         """Say how the fitted model buys features and what it answers."""

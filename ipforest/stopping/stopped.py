@@ -22,7 +22,7 @@ from ipforest.stopping.rules import (
 from ipforest.stopping.scored import recorded, scorer_on
 
 
-class Candidate(NamedTuple):
+class Stoppable(NamedTuple):
     """What buys, what held-out examples see of it when none stops, and the rules that may stop it.
 
     Parameters
@@ -66,20 +66,17 @@ class StoppedEstimator(BudgetedEstimator):
 
     def _learnt(
         self, policy: Any, held_out: Labelled, record: Callable[[StageOutputs | None], StoppingPaths]
-    ) -> Candidate:
+    ) -> Stoppable:
         """Learn when to stop what buys so, from what held-out examples see of it."""
         paths, score = recorded(record, scorer_on(self._scorer, *held_out, self._seller()))
-        return Candidate(policy, paths, learn_stopping(self.stopping, paths, self.n_folds, score))
+        return Stoppable(policy, paths, learn_stopping(self.stopping, paths, self.n_folds, score))
 
-    def _take_best(self, candidates: Sequence[Candidate]) -> Candidate:
-        """Take the candidate, rule and level of least error, or cost and error, within the budget."""
-        with_cost = self._least_total
+    def _take_best(self, candidates: Sequence[Stoppable]) -> Stoppable:
+        """Take the first candidate, rule and level of least error, or cost and error, within the budget."""
         ways = [(candidate, learnt) for candidate in candidates for learnt in candidate.learnt]
-        levels = [learnt.curve.within(self.budget, with_cost=with_cost) for _, learnt in ways]
-        losses = [
-            learnt.curve.objective(with_cost=with_cost)[level] for (_, learnt), level in zip(ways, levels, strict=True)
-        ]
-        best = int(np.argmin(losses))
+        offers = [self._as_chosen_by(learnt.curve.frontier) for _, learnt in ways]
+        levels = [offer.within(self.budget) for offer in offers]
+        best = int(np.argmin([offer.criterion[level] for offer, level in zip(offers, levels, strict=True)]))
         chosen, (self.rule_, self.curve_) = ways[best]
         self.level_, self.paths_ = float(self.curve_.level[levels[best]]), chosen.paths
         return chosen

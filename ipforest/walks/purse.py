@@ -8,9 +8,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray
-from ipforest._internal.kernels import inner_njit
-from ipforest.choosing.choice import spending_limit
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, in_rows
+from ipforest._internal.kernels import inner_njit, run_in_slices
+from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import FeatureCosts, two_units
 
 
@@ -19,6 +19,28 @@ class Walk(Protocol):
 
     def __call__(self, table: Array) -> tuple[FloatArray, Array]:
         """Give outputs (n_samples, n_outputs), and tests (n_samples, n_features) as int32, of float64 examples."""
+
+
+def walked(
+    walk: Callable[[Array, FloatArray, Array], None], table: Array, n_outputs: int, n_trees: int
+) -> tuple[FloatArray, Array]:
+    """Walk all examples of a table, slices of them at once.
+
+    Parameters
+    ----------
+    walk : callable (rows, outputs, tests)
+        Fills in outputs and tests of some rows.
+    table : ndarray of float64, shape (n_samples, n_features)
+    n_outputs, n_trees : int
+    """
+    n = table.shape[0]
+    outputs, tests = np.empty((n, n_outputs)), np.zeros(table.shape, dtype=np.int32)
+
+    def of_slice(part: slice) -> None:
+        walk(in_rows(table[part]), outputs[part], tests[part])
+
+    run_in_slices(of_slice, n, n * n_trees)
+    return outputs, tests
 
 
 @dataclass(frozen=True, slots=True, eq=False)

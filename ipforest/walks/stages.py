@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray, in_rows
-from ipforest._internal.kernels import inner_njit, njit, run_in_slices
+from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.kernels import inner_njit, njit
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.links import link_one
 from ipforest.ensemble.routing import Splits, child
+from ipforest.walks.purse import walked
 from ipforest.walks.rules import RuleTables, keenness
 from ipforest.walks.trees import MEAN, RouterTree, base_score_of, first_outputs, link_of, margin, or_none, packed
 
@@ -152,25 +153,12 @@ class StageWalk:
 
     def __call__(self, table: Array) -> tuple[FloatArray, Array]:
         """Take all examples through the stages."""
-        n, costs = table.shape[0], or_none(self.class_costs)
-        outputs = np.empty((n, self.stages.constant.shape[1]))
-        tests = np.zeros(table.shape, dtype=np.int32)
+        parts, costs = (self.stages, self.ensembles, self.routers), or_none(self.class_costs)
 
-        def climb(part: slice) -> None:
-            _climb(
-                self.stages,
-                self.ensembles,
-                self.routers,
-                self.rule,
-                self.level,
-                costs,
-                in_rows(table[part]),
-                outputs[part],
-                tests[part],
-            )
+        def climb(rows: Array, outputs: FloatArray, tests: Array) -> None:
+            _climb(*parts, self.rule, self.level, costs, rows, outputs, tests)
 
-        run_in_slices(climb, n, n * self.ensembles.splits.root.size)
-        return outputs, tests
+        return walked(climb, table, self.stages.constant.shape[1], self.ensembles.splits.root.size)
 
 
 @njit

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, FloatArray, aligned_empty, in_rows, read_only
-from ipforest._internal.kernels import inner_njit, njit, run_in_slices
+from ipforest._internal.arrays import Array, FloatArray, aligned_empty, read_only
+from ipforest._internal.kernels import inner_njit, njit
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.links import LINKS, link_one
 from ipforest.ensemble.routing import Splits, child
-from ipforest.walks.purse import Example, Purse, buy, give_up
+from ipforest.walks.purse import Example, Purse, buy, give_up, walked
 from ipforest.walks.rules import NEVER, RuleTables, keenness
 
 MEAN = len(LINKS)
@@ -102,15 +102,12 @@ class TreeWalk:
 
     def __call__(self, table: Array) -> tuple[FloatArray, Array]:
         """Walk all examples."""
-        n, costs = table.shape[0], or_none(self.class_costs)
-        outputs, tests = np.empty((n, self.n_outputs)), np.zeros(table.shape, dtype=np.int32)
+        costs = or_none(self.class_costs)
 
-        def walk(part: slice) -> None:
-            rows = in_rows(table[part])
-            _walk_trees(self.trees, self.purse, self.rule, self.level, costs, rows, outputs[part], tests[part])
+        def walk(rows: Array, outputs: FloatArray, tests: Array) -> None:
+            _walk_trees(self.trees, self.purse, self.rule, self.level, costs, rows, outputs, tests)
 
-        run_in_slices(walk, n, n * self.trees.splits.root.size)
-        return outputs, tests
+        return walked(walk, table, self.n_outputs, self.trees.splits.root.size)
 
 
 @njit

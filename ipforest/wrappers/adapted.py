@@ -14,12 +14,13 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
-from ipforest._internal.examples import checked_weight, require_rows_in_order, weights_for
+from ipforest._internal.examples import checked_weight, require_rows_in_order
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
     check_held_out,
     check_validation_part,
+    for_inner,
     is_fitted,
     require_held_out,
     split_rows,
@@ -176,9 +177,7 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
                 training, rows = split_rows(np.asarray(y), *split, one_of_each_class=True, groups=groups, X=X)
                 held_out = _safe_indexing(X, rows), np.asarray(y)[rows]
                 held_out_weight = None if weight is None else weight[rows]
-            told = weights_for(inner, None if weight is None else weight[training])
-            if groups is not None:
-                told["groups"] = np.asarray(groups)[training]
+            told = for_inner(inner, training, weight, groups)
             self.model_ = clone(inner).fit(_safe_indexing(X, training), np.asarray(y)[training], **told)
         if X_val is not None:
             held_out, held_out_weight = (X_val, y_val), None

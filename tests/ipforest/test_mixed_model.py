@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 
 from ipforest import EarlyExit, FeatureCosts
-from ipforest.choosing.choice import best_mix
+from ipforest.choosing.frontier import Frontier
 from ipforest.choosing.mixed_model import MixedModel
 from tests.budgeted_estimators import CLASSIFIERS, REGRESSORS
 
@@ -30,18 +30,18 @@ def test_no_mixture_of_any_number_of_models_loses_less(models, budget) -> None:
     found = linprog(errors, [costs], [float(budget)], [np.ones_like(costs)], [1.0])
     if not found.success:
         with pytest.raises(ValueError, match=r"^budget: expected at least"):
-            best_mix(costs, errors, budget)
+            Frontier(costs, errors).mixture(budget)
         return
-    cheap, costly, share = best_mix(costs, errors, budget)
+    cheap, costly, share = Frontier(costs, errors).mixture(budget)
     assert 0 <= share < 1
     assert (1 - share) * errors[cheap] + share * errors[costly] == pytest.approx(found.fun, abs=1e-9)
     assert (1 - share) * costs[cheap] + share * costs[costly] <= budget + 1e-9
 
 
 def test_a_budget_that_a_model_spends_takes_that_model_alone() -> None:
-    assert best_mix([0, 2, 4], [9, 3, 1], 2) == (1, 2, 0.0)
-    assert best_mix([0, 2, 4], [9, 3, 3], None) == (1, 1, 0.0)
-    assert best_mix([0, 2, 4], [9, 8, 1], 1) == (0, 2, 0.25)
+    assert Frontier(np.array([0, 2, 4]), np.array([9, 3, 1])).mixture(2) == (1, 2, 0.0)
+    assert Frontier(np.array([0, 2, 4]), np.array([9, 3, 3])).mixture(None) == (1, 1, 0.0)
+    assert Frontier(np.array([0, 2, 4]), np.array([9, 8, 1])).mixture(1) == (0, 2, 0.25)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ SLOW_KINDS = [
 @pytest.mark.parametrize("kind", [*KINDS, *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW_KINDS)])
 def test_every_frontier_is_mixed_at_its_own_corners(kind: str) -> None:
     model = CLASSIFIERS[kind](COSTS).fit(X, y)
-    costs, losses = (np.array(column, dtype=float) for column in model._choices())
+    costs, losses = model.frontier_.cost, model.frontier_.criterion
     for budget in np.linspace(costs.min(), costs.max(), 5)[1:4]:
         mixed = model.mixture(budget)
         spent = [float(cost) for cost in _budgets_of(mixed)]
@@ -150,5 +150,6 @@ def test_what_cannot_be_mixed_is_refused(pruned, mixed: MixedModel) -> None:
     stopped = EarlyExit(pruned).fit(X, y)
     with pytest.raises(TypeError, match=r"^mixture: expected an estimator whose models are known .*, got EarlyExit$"):
         stopped.mixture(2)
+    assert stopped.frontier_ is None
     with pytest.raises(TypeError, match=r"^max_cost: expected none for a mixture"):
         CLASSIFIERS["BudgetPrune with a cap"](COSTS).fit(X, y).mixture(1)

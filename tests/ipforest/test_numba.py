@@ -23,7 +23,7 @@ from ipforest._internal import kernel_cache as _kernel_cache
 from ipforest._internal import kernels as _numba
 from ipforest._internal.kernels import clock, run_in_slices
 from ipforest.costs import FeatureCosts
-from ipforest.ensemble import Forest, routing
+from ipforest.ensemble import Forest, first_uses, routing
 from ipforest.policy import TreesInOrder
 from ipforest.walks import trees as walks
 from ipforest.walks.purse import Purse
@@ -324,7 +324,7 @@ def test_kernels_are_compiled_for_one_kind_of_table_and_trees():
     X, y = load_breast_cancer(return_X_y=True)
     forest = Forest.from_sklearn(RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y))
     costs = FeatureCosts(np.ones(X.shape[1]))
-    kernels = routing._add_values, routing._reach_leaves, routing._first_needs, walks._walk_trees
+    kernels = routing._add_values, routing._reach_leaves, first_uses._first_needs, walks._walk_trees
 
     def answers(trees, table):
         walk = TreesInOrder(trees).at_once(Purse.of(costs, np.zeros(costs.n_features, dtype=bool), None, None))

@@ -289,19 +289,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name where the protocol is not the benchmark's."""
-    named = [
-        f"{N_TRAINING} examples to train on and {N_HELD_OUT} to choose and to test on, in place of 20,000 in all",
-        f"{N_SEEDS} data sets each; soft budgets are average costs on the validation examples, as everywhere here",
-        "AACO and the static methods are written from their papers; each method brings its own classifier",
-        f"AACO: {len(PRICES)} prices, random sets of purchases anew in each step, a network that sees any subset",
-        "GDFS and DIME, which need PyTorch, are small networks trained from their papers' descriptions; GDFS knows no "
-        "prices; EDDI, JAFA, ODIN and OL are not run",
-    ]
-    return [*named, "quick: CUBE only, 1 seed, 400 examples to train on"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="afabench2025/cubes",
     title="CUBE, CUBE-NM and CUBE-NUC within hard and soft budgets",
@@ -310,6 +297,14 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        f"{N_TRAINING} examples to train on and {N_HELD_OUT} to choose and to test on, in place of 20,000 in all",
+        f"{N_SEEDS} data sets each; soft budgets are average costs on the validation examples, as everywhere here",
+        "AACO and the static methods are written from their papers; each method brings its own classifier",
+        f"AACO: {len(PRICES)} prices, random sets of purchases anew in each step, a network that sees any subset",
+        "GDFS and DIME, which need PyTorch, are small networks trained from their papers' descriptions; GDFS knows no "
+        "prices; EDDI, JAFA, ODIN and OL are not run",
+    ),
+    quick="CUBE only, 1 seed, 400 examples to train on",
     minutes=40,
 )

@@ -87,21 +87,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return draw_curves(rows, "data", "method", "Error against cost, mean and standard deviation over runs")
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what is not as in the paper."""
-    named = [
-        "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000), not 45,523/19,510/65,031, unless "
-        "miniboone.npz is in the data folder",
-        "Forest: our 16% sample of Covertype (36,603/15,688/40,671), not 36,603/15,688/58,101",
-        "GreedyMiser: up to 512 rounds and a grid of 8 lambdas x 2 rates, on Forest 64 rounds and 3 lambdas at one "
-        "rate; the paper: 1000 trees, rates 1e-5 to 1e2. It draws nothing at random, so it is run once",
-        "Points are chosen within budgets on validation data; the paper prints every point of a sweep",
-        "MiniBooNE: the learners of ipforest.classifier_trees, on features and on 100 trees of depth 3, are drawn, too",
-        "Yahoo (30,000 documents per part at most; 1 - AP@5 in place of the error) and Scene15 need the user's files",
-    ]
-    return [*named, "quick: 10 trees, 2,500 examples per part, 2 runs"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="budgetprune2016/figure2",
     title="Error against average cost: BudgetPrune, CCP, BudgetRF with early stopping, GreedyPrune, GreedyMiser",
@@ -110,7 +95,17 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000), not 45,523/19,510/65,031, unless "
+        "miniboone.npz is in the data folder",
+        "Forest: our 16% sample of Covertype (36,603/15,688/40,671), not 36,603/15,688/58,101",
+        "GreedyMiser: up to 512 rounds and a grid of 8 lambdas x 2 rates, on Forest 64 rounds and 3 lambdas at one "
+        "rate; the paper: 1000 trees, rates 1e-5 to 1e2. It draws nothing at random, so it is run once",
+        "Points are chosen within budgets on validation data; the paper prints every point of a sweep",
+        "MiniBooNE: the learners of ipforest.classifier_trees, on features and on 100 trees of depth 3, are drawn, too",
+        "Yahoo (30,000 documents per part at most; 1 - AP@5 in place of the error) and Scene15 need the user's files",
+    ),
+    quick="10 trees, 2,500 examples per part, 2 runs",
     data=tuple(SETS),
     printed=(
         "MiniBooNE: the error of the whole forest (6.6%) with 18 features in place of 40 to 42",

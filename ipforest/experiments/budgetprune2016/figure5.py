@@ -69,16 +69,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return draw_curves(rows, "data", "method", "Uniform and non-uniform prices (sum 50)", style="prices")
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what is not as in the paper."""
-    named = [
-        "MiniBooNE: the authors' public sample of 5,000 events, unless miniboone.npz is in the data folder",
-        "The range of weights before rounding is not printed; they are stretched to 40, the highest price it names",
-        "Twelve events of -999 in all columns are set to 0 for the SVM",
-    ]
-    return [*named, "quick: 10 trees, 1,000 examples per part, 2 runs"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="budgetprune2016/figure5",
     title="BudgetPrune and CCP under uniform and non-uniform prices",
@@ -87,7 +77,12 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "MiniBooNE: the authors' public sample of 5,000 events, unless miniboone.npz is in the data folder",
+        "The range of weights before rounding is not printed; they are stretched to 40, the highest price it names",
+        "Twelve events of -999 in all columns are set to 0 for the SVM",
+    ),
+    quick="10 trees, 1,000 examples per part, 2 runs",
     data=("miniboone",),
     printed=("BudgetPrune is about unchanged by non-uniform prices, cost-complexity pruning (CCP) gets worse",),
     reasons=(

@@ -53,16 +53,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return draw_curves(rows, "data", "method", "Forests grown with entropy and with Pairs", style="impurity")
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what is not as in the paper."""
-    named = [
-        "MiniBooNE: the authors' public sample of 5,000 events; Forest: our 16% sample of Covertype, unless "
-        "miniboone.npz and forest.npz are in the data folder",
-        "BudgetRF stops early by the impurity that its forest was grown with",
-    ]
-    return [*named, "quick: 10 trees, 2,500 examples per part, 2 runs"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="budgetprune2016/figure6",
     title="Pruning of forests grown with entropy and with threshold-Pairs",
@@ -71,7 +61,12 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "MiniBooNE: the authors' public sample of 5,000 events; Forest: our 16% sample of Covertype, unless "
+        "miniboone.npz and forest.npz are in the data folder",
+        "BudgetRF stops early by the impurity that its forest was grown with",
+    ),
+    quick="10 trees, 2,500 examples per part, 2 runs",
     data=SETS,
     printed=(
         "Forests grown with entropy have the lower error at high cost, those grown with Pairs at low cost on Forest; "

@@ -44,17 +44,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return draw_curves(rows, "data", "method", "Random subsets of k features at each split", style="k")
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what is not as in the paper."""
-    named = []
-    if not available("scene15"):
-        named.append(
-            "Scene15 is not here: MiniBooNE 5k stands for it, with the same shares of features (5 and 33 of 50 for 20 "
-            "and 120 of 184), prices of 1 and 40 trees; put scene15.npz into the data folder for the real one"
-        )
-    return [*named, "quick: 10 trees, 2 runs"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="budgetprune2016/figure7",
     title="Pruning of forests grown with small and large random subsets of features",
@@ -63,7 +52,11 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "Where Scene15 (scene15.npz) is not in the data folder, MiniBooNE 5k stands for it, with the same shares of "
+        "features (5 and 33 of 50 for 20 and 120 of 184), prices of 1 and 40 trees",
+    ),
+    quick="10 trees, 2 runs",
     data=("scene15", "miniboone"),
     printed=(
         "Scene15: with small subsets (20 of 184 descriptors) accuracy and cost before pruning are higher; GreedyPrune "

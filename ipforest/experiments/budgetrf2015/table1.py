@@ -121,18 +121,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what is not as in the paper."""
-    named = [
-        "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000); Forest: our 16% sample of Covertype "
-        "(36,603/15,688/40,671), unless miniboone.npz and forest.npz are in the data folder",
-        "CIFAR-10 needs the user's file, whose features are pixels; the 400 of the paper were learnt from patches and "
-        "are not published",
-        "Random forests: scikit-learn's, not Matlab's TreeBagger; predictions average leaf distributions",
-    ]
-    return [*named, "quick: at most 4,000 examples per part, 3 runs"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="budgetrf2015/table1",
     title="Share of the features used, in %, and test error by the number of trees",
@@ -141,7 +129,14 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000); Forest: our 16% sample of Covertype "
+        "(36,603/15,688/40,671), unless miniboone.npz and forest.npz are in the data folder",
+        "CIFAR-10 needs the user's file, whose features are pixels; the 400 of the paper were learnt from patches and "
+        "are not published",
+        "Random forests: scikit-learn's, not Matlab's TreeBagger; predictions average leaf distributions",
+    ),
+    quick="at most 4,000 examples per part, 3 runs",
     settings=SETTINGS,
     unaffected=lambda cell: cell["method"] != "BudgetRF",
     data=("miniboone", "forest", "cifar10"),

@@ -85,12 +85,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what is not as in the paper."""
-    named = ["an experiment of this package on the data of cstc2014/figure12, one run per variant and lambda"]
-    return [*named, "quick: 2 variants, 1 lambda"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="cstc2014/ablation",
     title="3 against 8: the trees that settings of CSTC give, and whether the digits part",
@@ -99,7 +93,8 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=("an experiment of this package on the data of cstc2014/figure12, one run per variant and lambda",),
+    quick="2 variants, 1 lambda",
     data=("mnist_t10k",),
     minutes=9,
     printed=("Three trees of different lambdas; in each a 3 and an 8 go different ways from the root on.",),

@@ -101,17 +101,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what is not as in the paper."""
-    named = [
-        "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
-        SIZES,
-        "a grid of lambdas for each variant below the one from which on nothing pays; without costs lambda is 0",
-        "rho: the paper's ten values, in units of lambda times one evaluation, at the middle lambda of CSTC",
-    ]
-    return [*named, "quick: 30 queries, 10 trees, 2 lambdas, 2 values of rho"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="cstc2014/figure11",
     title="Rankings: CSTC without evaluation cost, feature cost or both, and for values of rho",
@@ -120,7 +109,13 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
+        SIZES,
+        "a grid of lambdas for each variant below the one from which on nothing pays; without costs lambda is 0",
+        "rho: the paper's ten values, in units of lambda times one evaluation, at the middle lambda of CSTC",
+    ),
+    quick="30 queries, 10 trees, 2 lambdas, 2 values of rho",
     settings=SETTINGS,
     printed=(
         "Feature cost alone is nearly as good as both costs; evaluation cost alone, and no cost, are much worse.",

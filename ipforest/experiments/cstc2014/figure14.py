@@ -55,15 +55,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what is not as in the paper."""
-    named = [
-        "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
-        f"60 queries; logistic regressions with l1 norm and C = {STRENGTH}, which the paper does not print",
-    ]
-    return [*named, "quick: 30 queries"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="cstc2014/figure14",
     title="Rankings: Jaccard coefficients of the features that tell neighbouring degrees of relevance apart",
@@ -72,7 +63,11 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
+        f"60 queries; logistic regressions with l1 norm and C = {STRENGTH}, which the paper does not print",
+    ),
+    quick="30 queries",
     printed=("Coefficients fall monotonically away from the diagonal.",),
     minutes=1,
 )

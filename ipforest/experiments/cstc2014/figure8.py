@@ -127,17 +127,6 @@ SIZES = (
 )
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what is not as in the paper."""
-    named = [
-        "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
-        SIZES,
-        "models: the cheapest on validation documents that are as good as every method can be; the paper matches them "
-        "by hand",
-    ]
-    return [*named, "quick: 30 queries, 10 trees, 2 lambdas"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="cstc2014/figure8",
     title="Rankings: shares of the features of each price that CSTC and Cronus use by each depth",
@@ -146,7 +135,13 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
+        SIZES,
+        "models: the cheapest on validation documents that are as good as every method can be; the paper matches them "
+        "by hand",
+    ),
+    quick="30 queries, 10 trees, 2 lambdas",
     settings=SETTINGS,
     printed=("CSTC has 4 levels, Cronus 10 nodes; features up to price 5 are bought early, expensive ones deeper.",),
     minutes=1,

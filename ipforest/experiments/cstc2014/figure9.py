@@ -6,7 +6,8 @@ from ipforest.classifier_trees import CSCC, AndOrCascade, Cronus
 from ipforest.classifier_trees.and_or import AndOrObjective
 from ipforest.classifier_trees.cscc import ChainObjective
 from ipforest.experiments.cstc2014.figure6 import LIMITS, SKEWED_RHO
-from ipforest.experiments.cstc2014.figure8 import Make, differences, draw, shares_of, summarise
+from ipforest.experiments.cstc2014.figure8 import EXPERIMENT as FIGURE8
+from ipforest.experiments.cstc2014.figure8 import Make, draw, shares_of, summarise
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.ranking_trees import SETTINGS, cells, task_of
 
@@ -30,7 +31,8 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=FIGURE8.differs,
+    quick=FIGURE8.quick,
     settings=SETTINGS,
     printed=("At Precision@5 .135 CSCC and Cronus buy some features of price 100 and 150 in their first node.",),
     minutes=2,

@@ -17,7 +17,7 @@ from ipforest.experiments.own.early_exit import N_LEVELS, split_parts
 from ipforest.stopping.branching import BranchingCascade
 from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
-from ipforest.stopping.stopped import Candidate
+from ipforest.stopping.stopped import Stoppable
 
 BUDGETS = (2, 3, 4, 6, 8, 10)
 SIZES = {"cube": (2000, 1000, 4000), "cube_nm": (2000, 1000, 4000), "digits": (900, 400, 497)}
@@ -71,7 +71,7 @@ def load(name: str, seed: int) -> Parts:
     return split_parts(data.X.astype(np.float64), data.y, SIZES[name], seed)
 
 
-def _options(candidates: tuple[Candidate, ...], parts: Parts) -> list[Option]:
+def _options(candidates: tuple[Stoppable, ...], parts: Parts) -> list[Option]:
     classes = np.unique(parts.y_train)
 
     def wrong(outputs: FloatArray, y: Array) -> FloatArray:
@@ -135,14 +135,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what the figures depend on."""
-    named = [
-        "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted"
-    ]
-    return [*named, "quick: digits only, 20 trees, 1 seed"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="own/branching",
     title="Cascades in which the next purchase depends on what was seen",
@@ -151,6 +143,9 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted",
+    ),
+    quick="digits only, 20 trees, 1 seed",
     data=("letter", "miniboone_5k", "digits"),
 )

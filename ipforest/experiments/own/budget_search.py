@@ -164,11 +164,6 @@ def _compile() -> None:
     compare_searches(path, SHARES[3:7], time_limit=None)
 
 
-def summarise(records: list[Record]) -> list[Record]:
-    """Give the records as rows."""
-    return records
-
-
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw in-bag error against budget for the three searches and the two bounds, one panel per forest."""
     panels = list(dict.fromkeys((row["data"], row["trees"]) for row in rows))
@@ -192,25 +187,20 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what the figures depend on."""
-    named = [
-        "Budgets are parts of what the unpruned forest costs; errors are in-bag, what the integer program minimises",
-        f"Branch and bound stops after {TIME_LIMIT:g} s per budget on {N_TREES} trees, and with a proof on "
-        f"{N_FEW_TREES}; the path is not counted",
-        "closed: the part of the gap between greed and hull that branch and bound closes, from above and from below",
-    ]
-    return [*named, "quick: wine only, 10 trees, 1 s"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="own/budget_search",
     title="What of a budget is used: breakpoint, greed, and branch and bound with its bound",
     source="this package",
     cells=cells,
     run=run,
-    summarise=summarise,
+    summarise=list,
     draw=draw,
-    differences=differences,
+    differs=(
+        "Budgets are parts of what the unpruned forest costs; errors are in-bag, what the integer program minimises",
+        f"Branch and bound stops after {TIME_LIMIT:g} s per budget on {N_TREES} trees, and with a proof on "
+        f"{N_FEW_TREES}; the path is not counted",
+        "closed: the part of the gap between greed and hull that branch and bound closes, from above and from below",
+    ),
+    quick="wine only, 10 trees, 1 s",
     data=DATASETS,
 )

@@ -148,16 +148,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what the figures depend on."""
-    named = [
-        f"BudgetForest with {N_TREES} trees, trained on {N_TRAINING} examples; {N_TEST} test examples or what is left",
-        "eight budgets for each data set, as in the frontier; the confidence is 95%",
-        "the fresh examples are as many as the validation examples, and have no labels but in the last method",
-    ]
-    return [*named, "quick: digits only, 1 seed, two sizes"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="own/budgets_that_hold",
     title="Realised over nominal cost on test data, by the number of validation examples",
@@ -166,6 +156,11 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        f"BudgetForest with {N_TREES} trees, trained on {N_TRAINING} examples; {N_TEST} test examples or what is left",
+        "eight budgets for each data set, as in the frontier; the confidence is 95%",
+        "the fresh examples are as many as the validation examples, and have no labels but in the last method",
+    ),
+    quick="digits only, 1 seed, two sizes",
     minutes=37,
 )

@@ -344,17 +344,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what the figures depend on."""
-    named = [
-        "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted",
-        "CEGB is LightGBM with lazy penalties (or coupled, where named): 6 weights, cut off after 4 to 60 trees",
-        "On the whole of Letters CEGB has 240 trees, of 16 and of 31 leaves",
-        "The synthetic data are scikit-learn's make_classification, 50 features, 20 of them informative",
-    ]
-    return [*named, "quick: Letters only, 30 trees, 1 seed"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="own/early_exit",
     title="Stopping when it is sure, and nested cascades",
@@ -363,6 +352,12 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted",
+        "CEGB is LightGBM with lazy penalties (or coupled, where named): 6 weights, cut off after 4 to 60 trees",
+        "On the whole of Letters CEGB has 240 trees, of 16 and of 31 leaves",
+        "The synthetic data are scikit-learn's make_classification, 50 features, 20 of them informative",
+    ),
+    quick="Letters only, 30 trees, 1 seed",
     data=("letter", "miniboone_5k", "digits"),
 )

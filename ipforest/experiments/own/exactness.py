@@ -124,17 +124,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what the figures depend on."""
-    named = [
-        "Half of the examples train, a quarter says what features cost, a quarter tests; nothing is chosen on the last",
-        f"Forests of {N_TREES} trees are pruned by in-bag Gini impurity; {N_BUDGETS} budgets from the cheapest unit to "
-        "90% of what the forest costs, evenly spread on a logarithmic scale",
-        f"Branch and bound stops after {TIME_LIMIT:g} s per budget",
-    ]
-    return [*named, "quick: wine only, 2 seeds"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="own/exactness",
     title="What pruning together, filling a budget up, and exactness bring",
@@ -143,6 +132,12 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "Half of the examples train, a quarter says what features cost, a quarter tests; nothing is chosen on the last",
+        f"Forests of {N_TREES} trees are pruned by in-bag Gini impurity; {N_BUDGETS} budgets from the cheapest unit to "
+        "90% of what the forest costs, evenly spread on a logarithmic scale",
+        f"Branch and bound stops after {TIME_LIMIT:g} s per budget",
+    ),
+    quick="wine only, 2 seeds",
     data=DATASETS,
 )

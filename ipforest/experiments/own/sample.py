@@ -143,15 +143,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what the figures depend on."""
-    named = [
-        "12,000 test examples of our 16% sample of Covertype, the same for all; training examples are among the rest",
-        "One seed; variants of BudgetRF have 10 trees",
-    ]
-    return [*named, "quick: 1,000 training examples, 10 trees"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="own/sample",
     title="BudgetRF on Forest by the number of training examples and by what else may explain its error",
@@ -160,7 +151,11 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "12,000 test examples of our 16% sample of Covertype, the same for all; training examples are among the rest",
+        "One seed; variants of BudgetRF have 10 trees",
+    ),
+    quick="1,000 training examples, 10 trees",
     data=(DATA,),
     minutes=4,
     condense=columns("method", "variant", "examples", "n_trees", "share", "paper_share", "error", "paper_error"),

@@ -144,15 +144,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what the figures depend on."""
-    named = [
-        "errors are means over the budgets of early-exit; everything is chosen on the held-out examples",
-        f"{DEFAULT}: 8 bins, support 30, monotone, five folds; the others change what their name says",
-    ]
-    return [*named, "quick: letters only, 20 trees, 1 seed"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="own/stopping_guards",
     title="Guards of stopping rules against overfitting",
@@ -161,6 +152,10 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "errors are means over the budgets of early-exit; everything is chosen on the held-out examples",
+        f"{DEFAULT}: 8 bins, support 30, monotone, five folds; the others change what their name says",
+    ),
+    quick="letters only, 20 trees, 1 seed",
     data=("letter", "miniboone_5k"),
 )

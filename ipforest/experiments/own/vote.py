@@ -105,16 +105,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what the figures depend on."""
-    named = [
-        "Half of the examples train the forest, a quarter says what features cost, a quarter tests (of 8,000 at most); "
-        "votes are counted on out-of-bag examples and on the second part; nothing is chosen on the last",
-        f"Forests of {N_TREES} trees; budgets found by greedy search",
-    ]
-    return [*named, "quick: wine only, 2 seeds"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="own/vote",
     title="What pruning for the vote brings",
@@ -123,7 +113,12 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "Half of the examples train the forest, a quarter says what features cost, a quarter tests (of 8,000 at most); "
+        "votes are counted on out-of-bag examples and on the second part; nothing is chosen on the last",
+        f"Forests of {N_TREES} trees; budgets found by greedy search",
+    ),
+    quick="wine only, 2 seeds",
     data=DATASETS,
     minutes=19,
 )

@@ -90,16 +90,6 @@ def _comparisons(records: list[Record]) -> Iterator[Comparison]:
         yield Comparison(name, datasets.load(name).currency, outcomes)
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what the figures depend on."""
-    named = [
-        "Each seed draws halves to train on and quarters to choose on and to test on, and the forests, anew",
-        "Everything is chosen on the validation part, for each budget and each method",
-        "All features are tried at each split on CUBE, the square root of their number elsewhere",
-    ]
-    return [*named, "quick: wine only, 2 seeds"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="own/when_it_helps",
     title="A pruned forest compared with retraining on the k best features and cost-complexity pruning",
@@ -108,6 +98,11 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "Each seed draws halves to train on and quarters to choose on and to test on, and the forests, anew",
+        "Everything is chosen on the validation part, for each budget and each method",
+        "All features are tried at each split on CUBE, the square root of their number elsewhere",
+    ),
+    quick="wine only, 2 seeds",
     data=tuple(SETTINGS),
 )

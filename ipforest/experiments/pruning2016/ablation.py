@@ -222,12 +222,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what is not as in the paper."""
-    named = ["at most 2 repetitions of 10-fold cross-validation (the paper: 100 runs); an experiment of this package"]
-    return [*named, "quick: 1 repetition, 3 variants"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="pruning2016/ablation",
     title="Sonar and Heart of table 1: test errors at the printed costs, one choice changed at a time",
@@ -236,7 +230,8 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=("at most 2 repetitions of 10-fold cross-validation (the paper: 100 runs); an experiment of this package",),
+    quick="1 repetition, 3 variants",
     data=DATA,
     minutes=6,
     reasons=(

@@ -224,20 +224,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def differences(quick: bool) -> list[str]:
-    """Name what is not as in the paper."""
-    named = [
-        "Sonar, Heart: 10-fold cross-validation, repeated 100 times as in the paper (20 under printed); costs from the "
-        "training folds, as no validation part is named",
-        "Levels: the paper matches errors and does not print how. Here the paper's rise of error over its own unpruned "
-        "forest (none for Heart's low level, where it prints a fall of 0.1 points) is added to ours, and each method's "
-        "mean curve over lambda is read off where it last has that error",
-        "MiniBooNE: the authors' public sample of 5,000 events; Forest: our 16% sample of Covertype, unless "
-        "miniboone.npz and forest.npz are in the data folder; CIFAR-10 needs the user's cifar10.npz",
-    ]
-    return [*named, "quick: 1 run; at most 2,500 examples per part"] if quick else named
-
-
 EXPERIMENT = Experiment(
     name="pruning2016/table1",
     title="Joint and individual pruning of BudgetRF's trees at matched errors: average features used",
@@ -246,7 +232,16 @@ EXPERIMENT = Experiment(
     run=run,
     summarise=summarise,
     draw=draw,
-    differences=differences,
+    differs=(
+        "Sonar, Heart: 10-fold cross-validation, repeated 100 times as in the paper (20 under printed); costs from the "
+        "training folds, as no validation part is named",
+        "Levels: the paper matches errors and does not print how. Here the paper's rise of error over its own unpruned "
+        "forest (none for Heart's low level, where it prints a fall of 0.1 points) is added to ours, and each method's "
+        "mean curve over lambda is read off where it last has that error",
+        "MiniBooNE: the authors' public sample of 5,000 events; Forest: our 16% sample of Covertype, unless "
+        "miniboone.npz and forest.npz are in the data folder; CIFAR-10 needs the user's cifar10.npz",
+    ),
+    quick="1 run; at most 2,500 examples per part",
     settings={
         "printed": "BudgetRF tries 80, 40 or 20 random cuts per feature, and errors are counted in the bag",
         "authors": "BudgetRF tries every cut, and errors are counted on all training examples, in the bag or not",

@@ -60,7 +60,7 @@ def test_an_example_pays_for_the_gate_and_the_model_that_answers(name: str, full
     model.set_params(search__shares=[0.5], search__lambdas=3)
     model.fit(X[:300], Y[:300])
     probability = model.estimator_.predict_proba(X) if hasattr(full, "predict_proba") else None
-    for candidate in model.frontier_:
+    for candidate in model.hull_:
         model.chosen_ = candidate
         hard, bought = model.goes_to_full(X), model.acquired(X)
         np.testing.assert_array_equal(model.predict(X)[hard], model.estimator_.predict(X)[hard])
@@ -98,7 +98,7 @@ def test_candidates_are_measured_on_other_examples(name: str) -> None:
 
 def test_the_frontier_is_convex_and_falls(name: str) -> None:
     model = clone(LEARNERS[name]).set_params(estimator=FOREST, search__shares=[0.3, 0.6], search__lambdas=4).fit(X, Y)
-    cost, error = np.array([(candidate.cost, candidate.error) for candidate in model.frontier_]).T
+    cost, error = np.array([(candidate.cost, candidate.error) for candidate in model.hull_]).T
     slopes = np.diff(error) / np.diff(cost)
     assert np.all(np.diff(cost) > 0)
     assert np.all(slopes < 0)

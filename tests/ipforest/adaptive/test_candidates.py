@@ -2,23 +2,23 @@
 
 import numpy as np
 
-from ipforest.adaptive.candidates import Candidate, best_for_cost, lower_hull
+from ipforest.adaptive.candidates import MeasuredPair, frontier_of
 
 POINTS = ((0.3, 1), (0.4, 2), (0.2, 3), (0.2, 4), (0.5, 0), (0.29, 2.5), (0.1, 6))
-CANDIDATES = [Candidate(None, error, cost, 0.0) for error, cost in POINTS]  # no pair is looked at
+CANDIDATES = [MeasuredPair(None, error, cost, 0.0) for error, cost in POINTS]  # no pair is looked at
 
 
 def test_dominated_candidates_are_left_out() -> None:
-    assert [candidate.cost for candidate in best_for_cost(CANDIDATES)] == [0, 1, 2.5, 3, 6]
+    assert [CANDIDATES[place].cost for place in frontier_of(CANDIDATES).undominated()] == [0, 1, 2.5, 3, 6]
 
 
 def test_the_hull_is_convex_and_below_all() -> None:
-    hull = lower_hull(CANDIDATES)
+    hull = [CANDIDATES[place] for place in frontier_of(CANDIDATES).hull()]
     assert [candidate.cost for candidate in hull] == [0, 1, 3, 6]
     cost, error = np.array([(candidate.cost, candidate.error) for candidate in hull]).T
     assert all(point.error >= np.interp(point.cost, cost, error) - 1e-12 for point in CANDIDATES)
 
 
 def test_points_on_a_line_are_not_kept_between_its_ends() -> None:
-    line = [Candidate(None, 1 - cost / 4, cost, 0.0) for cost in range(5)]  # the same
-    assert [candidate.cost for candidate in lower_hull(line)] == [0, 4]
+    line = [MeasuredPair(None, 1 - cost / 4, cost, 0.0) for cost in range(5)]  # the same
+    assert [line[place].cost for place in frontier_of(line).hull()] == [0, 4]

@@ -41,5 +41,5 @@ def test_the_frontier_is_a_line_through_its_points(model: AdaptLin) -> None:
     axes = plot_frontier(model, Figure().add_subplot(), label="Adapt-Lin")
     line = axes.lines[0]
     assert line.get_label() == "Adapt-Lin"
-    assert list(line.get_xdata()) == [candidate.cost for candidate in model.frontier_]
+    assert list(line.get_xdata()) == [candidate.cost for candidate in model.hull_]
     assert axes.lines[1].get_xdata().size == len(model.candidates_)

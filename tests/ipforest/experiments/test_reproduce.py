@@ -47,7 +47,7 @@ class Counter:
             run=self.run,
             summarise=lambda records: [{"sum": sum(record["value"] for record in records), "paper": 18}],
             draw=lambda records, rows: Figure(),
-            differences=lambda quick: ["none"],
+            differs=("none",),
         )
 
 

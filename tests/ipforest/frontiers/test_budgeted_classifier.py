@@ -88,7 +88,7 @@ def test_the_model_does_not_depend_on_how_many_stages_are_trained_at_once(parts:
         BudgetedClassifier([FOREST, CASCADE], n_jobs=n_jobs, random_state=0).fit(*parts) for n_jobs in (None, 2)
     )
     assert [estimator.n_jobs for estimator in two.estimators_] == [2, 2]
-    for before, after in zip(one.frontier_, two.frontier_, strict=True):
+    for before, after in zip(one.frontier_.columns().values(), two.frontier_.columns().values(), strict=True):
         np.testing.assert_array_equal(before, after)
     np.testing.assert_array_equal(one.predict_proba(parts[2]), two.predict_proba(parts[2]))
 

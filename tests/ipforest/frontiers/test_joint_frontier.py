@@ -31,7 +31,7 @@ from ipforest.frontiers import AveragedTrees
 from ipforest.frontiers.alternation import alternate, penalised_loss
 from ipforest.frontiers.budget_boost import COARSE
 from ipforest.frontiers.forests_on_features import answers_out_of_bag
-from ipforest.frontiers.joint_frontier import Frontier, Member, spread_prunings
+from ipforest.frontiers.joint_frontier import Member, MemberFrontier, spread_prunings
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
 from ipforest.policy import TreesInOrder
@@ -152,7 +152,7 @@ def test_losses_along_a_rule_fall_with_cost_so_a_lucky_level_is_not_chosen() -> 
     member = Member(
         StagesInOrder((), FeatureCosts.uniform(1)), 4.0, 0.15, (LearntStopping(ThresholdStopping(), curve),)
     )
-    frontier = Frontier.of([member], cheapest=1, n_validation=MANY)
+    frontier = MemberFrontier.of([member], cheapest=1, n_validation=MANY)
     np.testing.assert_allclose(frontier.cost, [0, 1, 2, 4])
     np.testing.assert_allclose(frontier.loss, [0.5, 0.3, 0.2, 0.15])
     assert frontier.level.tolist() == [4, 3, 2, -np.inf]
@@ -294,11 +294,11 @@ def test_lookahead_finds_a_context() -> None:
 def test_frontier_keeps_what_is_not_undercut() -> None:
     trees: Any = None
     members = [Member(trees, cost, error, ()) for cost, error in [(2, 0.3), (1, 0.4), (2, 0.2), (3, 0.2), (0, 0.5)]]
-    frontier = Frontier.of(members, cheapest=1, n_validation=MANY)
+    frontier = MemberFrontier.of(members, cheapest=1, n_validation=MANY)
     assert frontier.member.tolist() == [4, 1, 2]
     assert [frontier.within(budget) for budget in (0, 1.5, 2, None)] == [0, 1, 2, 2]
     with pytest.raises(ValueError, match="budget: expected at least 2, the cost of the cheapest model, got 1"):
-        Frontier.of(members[:1], cheapest=1, n_validation=MANY).within(1)
+        MemberFrontier.of(members[:1], cheapest=1, n_validation=MANY).within(1)
 
 
 def test_who_spends_twice_as_much_may_lose_a_little_more() -> None:
@@ -306,7 +306,7 @@ def test_who_spends_twice_as_much_may_lose_a_little_more() -> None:
     trees: Any = None
     points = [(0.25, 0.4), (0.5, 0.4), (2, 0.200), (8, 0.219), (12, 0.226), (32, 0.250)]
     members = [Member(trees, cost, loss, ()) for cost, loss in points]
-    frontier = Frontier.of(members, cheapest=0.5, n_validation=300)
+    frontier = MemberFrontier.of(members, cheapest=0.5, n_validation=300)
     assert frontier.member.tolist() == [0, 2, 3]
     np.testing.assert_allclose(frontier.loss, [0.4, 0.2, 0.219])
     np.testing.assert_allclose(frontier.criterion, [0.4, 0.18, 0.179])
