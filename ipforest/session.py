@@ -308,6 +308,14 @@ class Seller:
         with_it[0, list(unit.features)] = True
         return float(self.costs.cost_of(with_it)[0] - self.costs.cost_of(without)[0])
 
+    def needs(self, units: Sequence[Unit]) -> npt.NDArray[np.bool_]:
+        """Mark what is paid for each unit, itself and the fee of its group, shape (n_given, n_units)."""
+        needed = np.zeros((len(units), self.costs.n_units), dtype=bool)
+        for row, unit in zip(needed, units, strict=True):
+            for feature in unit.features:
+                row[self.costs.units_of(feature)] = True
+        return needed
+
     def paid_for(self, bought: npt.NDArray[np.bool_], tests: npt.NDArray[np.int32]) -> FloatArray:
         """Compute what examples pay for features and tests, both of shape (n_samples, n_features)."""
         spent: FloatArray = self.costs.cost_of(bought)

@@ -30,9 +30,10 @@ def add(commands: Subparsers) -> None:
     )
     command.add_argument(
         "what",
-        choices=("solvers", "path", "forest", "boosting"),
+        choices=("solvers", "path", "forest", "boosting", "training"),
         help="every method at one lambda, the whole path over sizes, the path and single lambdas and the fit of "
-        "their forests on bundled, generated and stored data, or BudgetBoost compared with LightGBM with penalties",
+        "their forests on bundled, generated and stored data, BudgetBoost or all of "
+        "BudgetedClassifier compared with LightGBM with penalties",
     )
     command.add_argument(
         "--size",
@@ -58,6 +59,7 @@ def run(options: Arguments) -> int:
         "path": (benchmarks.bench_path, benchmarks.GROWTH_SIZES),
         "forest": (benchmarks.bench_forest, benchmarks.FITTED_FORESTS),
         "boosting": (benchmarks.bench_boosting, benchmarks.BOOSTING_SIZES),
+        "training": (benchmarks.bench_training, benchmarks.TRAINING_SETS),
     }[options.what]
     if options.size is not None and options.what == "forest":
         sizes = [
@@ -65,6 +67,8 @@ def run(options: Arguments) -> int:
             for n_trees, n_examples in options.size
             for max_features in (None, "sqrt")
         ]
+    elif options.size is not None and options.what == "training":
+        sizes = [benchmarks.TrainingSet(benchmarks.CLUSTERS, n_examples) for _, n_examples in options.size]
     elif options.size is not None:
         sizes = tuple(benchmarks.InstanceShape(*size) for size in options.size)
     file = (out_directory(options) or Path()) / f"{options.what}.csv"

@@ -1,4 +1,6 @@
-"""Measure the exact solvers and the growth of boosted trees: seconds and peak memory, each in a process of its own.
+"""Measure the exact solvers, the growth of boosted trees, and training the front end.
+
+Seconds and peak memory, each in a process of its own.
 
 Peers: HiGHS on the linear program (small sizes), and OR-Tools' maximum flow through another interpreter, named by the
 environment variable IPFOREST_ORTOOLS_PYTHON (OR-Tools and highspy cannot live in one process). LightGBM with penalties
@@ -10,6 +12,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import pickle
 import platform
 import resource
 import subprocess
@@ -31,13 +34,16 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest import datasets
 from ipforest._internal.arrays import Array
 from ipforest._internal.files import write_text
-from ipforest._internal.kernels import clock
+from ipforest._internal.kernels import clock, processor_clock
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
+from ipforest.experiments.demo import Parts
+from ipforest.experiments.methods import Task, penalised_lightgbm
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.frontiers.budget_boost import BoostGrowth, BoostSearch, BudgetBoost
+from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
@@ -159,6 +165,47 @@ FITTED_FORESTS = (
 """Bundled data; generated data in MiniBooNE's sizes in the papers; and the data folder's, where there is one."""
 BREAKPOINT_SHARES = (0.1, 0.5, 0.9)
 BOOSTING_SIZES = (InstanceShape(200, 45_000),)
+FIVE_CLASSES = "five classes"
+"""Generated: of 60 features 20 tell something about one of five classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSet:
+    """Examples that the front end is trained on.
+
+    Parameters
+    ----------
+    data : str
+        A name of `ipforest.datasets`, `FIVE_CLASSES` or `CLUSTERS`.
+    n_training : int
+        Half as many, or what is left, are to choose on.
+    """
+
+    data: str
+    n_training: int
+
+    def examples(self, seed: int) -> tuple[Array, Array, FeatureCosts]:
+        """Return the examples, shuffled, and prices."""
+        n = self.n_training * 3 // 2
+        if self.data == CLUSTERS:
+            return *_clusters(n, 50, seed), FeatureCosts.uniform(50)
+        if self.data == FIVE_CLASSES:
+            X, y = make_classification(n, 60, n_informative=20, n_classes=5, random_state=seed)
+            return X, y, FeatureCosts.uniform(60)
+        data = datasets.load(self.data)
+        chosen = np.random.default_rng(seed).permutation(data.y.size)[:n]
+        return data.X[chosen].astype(np.float64), data.y[chosen], data.costs
+
+
+TRAINING_SETS = (
+    TrainingSet("miniboone_5k", 2500),
+    TrainingSet("digits", 898),
+    TrainingSet(FIVE_CLASSES, 2000),
+    TrainingSet("covertype_93k", 5000),
+)
+BOOSTING_RATES = (0.1,)
+"""Of the grid of LightGBM models with penalties that training is compared with: `BudgetBoost`'s."""
+
 BOOSTING = BoostGrowth(learning_rate=0.1, l2=1.0, max_leaf_nodes=32, max_bins=255, min_samples_leaf=5)
 """What LightGBM and `BudgetBoost`'s larger trees have in common."""
 
@@ -288,6 +335,50 @@ def bench_boosting(
     progress(1.0, "")
     _write(out, rows)
     return rows
+
+
+def bench_training(
+    out: str | Path, sizes: Sequence[TrainingSet] = TRAINING_SETS, seed: int = 0, progress: ProgressCallback = silent
+) -> list[dict[str, Any]]:
+    """Time `BudgetedClassifier` and a grid of 16 LightGBM models with lazy penalties on features (CEGB).
+
+    Rows have seconds of the processor and of the clock, peak memory and the size of a pickle. Nothing is told to run
+    in threads. LightGBM is left out where it is not installed. Parameters and errors as for `bench_solvers`.
+    """
+    rows: list[dict[str, Any]] = []
+    methods = {"BudgetedClassifier": _fit_front_end}
+    if find_spec("lightgbm") is not None:
+        methods["LightGBM CEGB, 16 settings"] = _fit_grid
+    for place, size in enumerate(sizes):
+        for method, fit in methods.items():
+            progress(place / len(sizes), f"{method}, {size.n_training} examples of {size.data}")
+            measured = _in_own_process(_measure_training, fit, size, seed)
+            facts = {"method": method, "data": size.data, "examples": size.n_training}
+            rows.append({**EMPTY_ROW, **facts, **_rounded(measured), **_environment()})
+    progress(1.0, "")
+    _write(out, rows)
+    return rows
+
+
+def _measure_training(fit: Callable[..., object], size: TrainingSet, seed: int) -> dict[str, Any]:
+    """Fit to a few examples, so that kernels are compiled, and then to all of them."""
+    X, y, costs = size.examples(seed)
+    few, n = slice(0, 300), size.n_training
+    fit(X[few], y[few], X[few], y[few], costs)
+    started, began = processor_clock(), clock()
+    model = fit(X[:n], y[:n], X[n:], y[n:], costs)
+    seconds, wall = processor_clock() - started, clock() - began
+    size_mb = len(pickle.dumps(model)) / 1e6
+    return {"seconds": seconds, "wall": round(wall, 2), "pickle_mb": round(size_mb, 2)}
+
+
+def _fit_front_end(X: Array, y: Array, X_val: Array, y_val: Array, costs: FeatureCosts) -> object:
+    return BudgetedClassifier(feature_costs=costs, random_state=0).fit(X, y, X_val, y_val)
+
+
+def _fit_grid(X: Array, y: Array, X_val: Array, y_val: Array, costs: FeatureCosts) -> object:
+    task = Task(Parts(X, y, X_val, y_val, X_val, y_val), costs, (), 100, 0)
+    return list(penalised_lightgbm(task, "lazy", BOOSTING_RATES))
 
 
 def _measure_boosting(fit: Callable[..., object], size: InstanceShape, seed: int) -> dict[str, Any]:
@@ -508,7 +599,7 @@ def _row(instance: PruningInstance, method: str, measured: dict[str, Any]) -> di
 
 COLUMNS = (
     *("method", "data", "max_features", "trees", "examples", "features", "internal_nodes", "triples", "kept_share"),
-    *("seconds", "peak_mib", "status", "n_kept", "breakpoints", "objective"),
+    *("seconds", "wall", "peak_mib", "pickle_mb", "status", "n_kept", "breakpoints", "objective"),
 )
 EMPTY_ROW = dict.fromkeys(COLUMNS, "")
 

@@ -274,10 +274,10 @@ def _xgboost(task: Task, rate: float, columns: Any = slice(None)) -> BoostedTree
     return trees
 
 
-def _penalised_lightgbm(task: Task, penalty: str) -> Iterator[BoostedTrees]:
+def penalised_lightgbm(task: Task, penalty: str, rates: Sequence[float] = RATES) -> Iterator[BoostedTrees]:
     """Train LightGBM with penalties on features (CEGB), over tradeoffs, sizes of trees and learning rates."""
     per_feature = {f"cegb_penalty_feature_{penalty}": _per_kind(task, penalty)}
-    for tradeoff, leaves, rate in product(np.geomspace(2, 0.002, PENALTIES), LEAVES, RATES):
+    for tradeoff, leaves, rate in product(np.geomspace(2, 0.002, PENALTIES), LEAVES, rates):
         yield _lightgbm(task, rate, num_leaves=leaves, cegb_tradeoff=tradeoff, **per_feature)
 
 
@@ -289,19 +289,19 @@ def _per_kind(task: Task, penalty: str) -> list[float]:
 
 def cegb_lazy(task: Task) -> Iterator[Option]:
     """LightGBM; each example pays for a feature once."""
-    for trees in _penalised_lightgbm(task, "lazy"):
+    for trees in penalised_lightgbm(task, "lazy"):
         yield from prefixes(trees, task)
 
 
 def cegb_coupled(task: Task) -> Iterator[Option]:
     """LightGBM; a feature is paid for once for all examples."""
-    for trees in _penalised_lightgbm(task, "coupled"):
+    for trees in penalised_lightgbm(task, "coupled"):
         yield from prefixes(trees, task)
 
 
 def cegb_early_exit(task: Task) -> Iterator[Option]:
     """LightGBM with lazy penalties, stopped when sure."""
-    for trees in _penalised_lightgbm(task, "lazy"):
+    for trees in penalised_lightgbm(task, "lazy"):
         yield from prefixes(trees, task)
         yield from stopped(trees, task)
 

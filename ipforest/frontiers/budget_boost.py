@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -23,6 +23,7 @@ from ipforest.frontiers.joint_frontier import (
     sample_of,
     spread_prunings,
 )
+from ipforest.frontiers.work import Work
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
 from ipforest.growing.codes import check_max_bins
@@ -159,10 +160,10 @@ class GrownBoosting(GrownFrontier):
         n_grown = len(self._growth.leaf_sizes()) + bool(self._search.single_price)
         return int(3 + n_grown * (self._search.n_lambdas + self._search.n_prunings))
 
-    def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
-        return (self._member(trees, validation) for trees in self._ensembles(training, validation, random))
+    def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
+        return (self._member(trees, validation) for trees in self._ensembles(training, validation, random, work))
 
-    def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
+    def _ensembles(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[BoostedTrees]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
         categorical = self.categories_.mask(X.shape[1])
         coded = CodedExamples.from_examples(X, self._growth.max_bins, categorical)
@@ -180,17 +181,16 @@ class GrownBoosting(GrownFrontier):
         for leaves, shares in plans:
             prices = (highest * shares).tolist()
             grower = self._grower(leaves, prices[-1])
-            prefixes, loss = self._grow(data, start, grower, prices, validation, random)
-            yield from prefixes
-            if self._search.n_prunings and prefixes:
-                yield from self._pruned(data, prefixes[-1], grower, paying)
+            last, loss = yield from self._grow(data, start, grower, prices, validation, random, work)
+            if self._search.n_prunings and last is not start:
+                yield from self._pruned(data, last, grower, paying)
             ends.append((loss, leaves))
         simply_good = [(data, min(ends)[1])]
         if self._growth.max_bins is None or self._growth.max_bins > COARSE:
             coarse = replace(data, coded=CodedExamples.from_examples(X, COARSE, categorical))
             simply_good.append((coarse, min(sizes)))
         for examples, leaves in simply_good:
-            trees = self._unpriced(examples, start, self._grower(leaves, 0.0), validation, random)
+            trees = self._unpriced(examples, start, self._grower(leaves, 0.0), validation, random, work)
             if trees is not start:
                 yield trees
 
@@ -201,7 +201,7 @@ class GrownBoosting(GrownFrontier):
         )
 
     def _unpriced(
-        self, data: Boosting, start: BoostedTrees, grower: Grower, validation: Labelled, random: Any
+        self, data: Boosting, start: BoostedTrees, grower: Grower, validation: Labelled, random: Any, work: Work
     ) -> BoostedTrees:
         """Grow at no price while what is chosen by falls on validation examples; return what it is least for.
 
@@ -215,12 +215,12 @@ class GrownBoosting(GrownFrontier):
         standing, best, least, n_worse = data.standing(start), start, lost(start), 0
         ends = np.linspace(0, self.n_estimators, self._search.n_lambdas + 1).round().astype(int)
         for n_rounds in filter(None, np.diff(ends).tolist()):
-            standing = data.grow(standing, n_rounds, grower, int(random.randint(2**30)))
+            standing = data.grow(standing, n_rounds, grower, int(random.randint(2**30)), lambda: work.is_over)
             here = lost(standing.trees)
             n_worse = 0 if here < least else n_worse + 1
             if here < least:
                 best, least = standing.trees, here
-            if n_worse == PATIENCE:
+            if n_worse == PATIENCE or work.is_over:
                 break
         return best
 
@@ -232,22 +232,27 @@ class GrownBoosting(GrownFrontier):
         prices: Sequence[float],
         validation: Labelled,
         random: Any,
-    ) -> tuple[list[BoostedTrees], float]:
-        """Grow at one price after another; return what stands after each, and the least validation loss."""
-        standing, least, prefixes = data.standing(start), mean_loss(start, validation.X, validation.y), []
+        work: Work,
+    ) -> Generator[BoostedTrees, None, tuple[BoostedTrees, float]]:
+        """Grow at one price after another; yield what stands after each, return the last and the least validation loss.
+
+        When the time is over, what stands then is the last.
+        """
+        standing, least = data.standing(start), mean_loss(start, validation.X, validation.y)
         ends = np.linspace(0, self.n_estimators, CHUNKS * len(prices) + 1).round().astype(int)
         chunks = np.diff(ends).reshape(len(prices), CHUNKS)
         for price, rounds in zip(prices, chunks.tolist(), strict=True):
             before, priced = standing, replace(grower, price_weight=price)
             for n_rounds in filter(None, rounds):
-                grown = data.grow(standing, n_rounds, priced, int(random.randint(2**30)))
+                grown = data.grow(standing, n_rounds, priced, int(random.randint(2**30)), lambda: work.is_over)
                 loss = mean_loss(grown.trees, validation.X, validation.y)
                 if loss >= least:
                     break
                 standing, least = grown, loss
             if standing is not before:
-                prefixes.append(standing.trees)
-        return prefixes, least
+                yield standing.trees
+            work.check()
+        return standing.trees, least
 
     def _pruned(self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled) -> Iterator[BoostedTrees]:
         """Prune at several lambdas, and refit."""

@@ -31,6 +31,7 @@ from ipforest.frontiers.joint_frontier import (
     spread_prunings,
 )
 from ipforest.frontiers.tasks import Classification, Regression, Task
+from ipforest.frontiers.work import Work
 from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, LookaheadGrower
 from ipforest.growing.codes import MAX_BINS, check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
@@ -189,10 +190,10 @@ class GrownForests(GrownFrontier):
         n_regrown = n_grown // 2 if self._search.regrow else 0
         return int(1 + n_grown + n_regrown + n_ahead + (2 if self._search.nested else 0))
 
-    def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+    def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
         coded = CodedExamples.from_examples(X, self._growth.max_bins, self.categories_.mask(X.shape[1]))
-        data = _Training(X, coded, self._task.encoded(training.y), training.weight)
+        data = _Training(X, coded, self._task.encoded(training.y), training.weight, work)
         paying = sample_of(training, MOST_COST_ROWS, random)
         unpriced = self._unpriced(data, random)
         grown = []
@@ -202,11 +203,11 @@ class GrownForests(GrownFrontier):
         seller = self._seller().without_constant(training.X)
         staged = self._search.nested and self._stops and bool(seller.paid_units())
         if staged:
-            yield from self._nested_forests(grown, unpriced.forest, training, validation, random, seller)
+            yield from self._nested_forests(grown, unpriced.forest, training, validation, random, seller, work)
         if self._search.n_lookahead:
-            yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random))
+            yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random, work))
             if staged:
-                yield from self._context_cascades(training, validation, random, seller)
+                yield from self._context_cascades(training, validation, random, seller, work)
 
     def _nested_forests(
         self,
@@ -216,6 +217,7 @@ class GrownForests(GrownFrontier):
         validation: Labelled,
         random: Any,
         seller: Seller,
+        work: Work,
     ) -> Iterator[Member]:
         """Train forests on the first units of two orders: what examples buy, and what lowers the impurity unpriced."""
         sample = sample_of(training, MOST_COST_ROWS, random).X
@@ -228,21 +230,21 @@ class GrownForests(GrownFrontier):
             cascades.append([np.sort(features) for features in columns])
         distinct = {features.tobytes(): features for sets in cascades for features in sets}
         all_rows = np.arange(training.y.size)
-        trained = self._models([(features, all_rows) for features in distinct.values()], training, random)
+        trained = self._models([(features, all_rows) for features in distinct.values()], training, random, work)
         models = dict(zip(distinct, trained, strict=True))
         for sets in cascades:
             stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
             yield self._cascade(stages, validation)
 
     def _context_cascades(
-        self, training: Labelled, validation: Labelled, random: Any, seller: Seller
+        self, training: Labelled, validation: Labelled, random: Any, seller: Seller, work: Work
     ) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
         forest = self._task.forests[0](min(self.n_estimators, JUDGING_TREES), random_state=0)
-        whole = PartsByContext(training, self._lookahead_grower, forest, self._leaf_sizes).part()
+        whole = PartsByContext(training, self._lookahead_grower, forest, self._leaf_sizes, work.check).part()
         if whole.sides:
             plans = ContextCascades(whole, seller)
-            for stages in plans.stages(self._models(plans.wanted, training, random)):
+            for stages in plans.stages(self._models(plans.wanted, training, random, work)):
                 yield self._cascade(stages, validation)
 
     def _cascade(self, stages: Sequence[Stage], validation: Labelled) -> Member:
@@ -252,7 +254,9 @@ class GrownForests(GrownFrontier):
             self._search.stopping,
         )
 
-    def _models(self, wanted: Sequence[tuple[IntArray, IntArray]], training: Labelled, random: Any) -> list[Any]:
+    def _models(
+        self, wanted: Sequence[tuple[IntArray, IntArray]], training: Labelled, random: Any, work: Work
+    ) -> list[Any]:
         """Train a model for each pair of features and training examples: on no features a constant, else trees."""
         task = self._task
         encoded = _Encoded.of(training, self.categories_.columns, self._growth.max_bins, task)
@@ -278,6 +282,7 @@ class GrownForests(GrownFrontier):
                 task,
                 ceil(NESTED_TREES * self.n_estimators),
                 self._leaf_sizes,
+                work.check,
             )
             sets = [encoded.columns(wanted[place][0]) for place in places]
             trained = forests.trained(sets, [seeds[place] for place in places], self.n_jobs)
@@ -340,12 +345,13 @@ class GrownForests(GrownFrontier):
     def _nothing_bought(self, data: _Training) -> AcquisitionState:
         return AcquisitionState.per_example(self.costs_, data.encoded.size)
 
-    def _looking_ahead(self, training: Labelled, random: Any) -> Iterator[Forest]:
+    def _looking_ahead(self, training: Labelled, random: Any, work: Work) -> Iterator[Forest]:
         """Grow a forest with lookahead, and prune it."""
         task, grower = self._task, self._lookahead_grower
         encoded = task.encoded(training.y)
 
         def grow(drawn: FloatArray, seed: int) -> GrownTree:
+            work.check()
             return task.look_ahead(grower, training.X, encoded, drawn, seed)
 
         trees, out_of_bag = bagged(grow, self._search.n_lookahead, training.weight, random)
@@ -388,6 +394,7 @@ class GrownForests(GrownFrontier):
         task = self._task
 
         def grow(drawn: FloatArray, seed: int) -> GrownTree:
+            data.work.check()
             tree = task.grow(grower, data.coded, data.encoded, state, drawn, seed)
             alone = task.forest([tree], self.n_features_in_)
             state.record_trees(alone, alone.leaves(data.X))
@@ -530,12 +537,13 @@ def impurity_reductions(forest: Forest) -> FloatArray:
 
 
 class _Training(NamedTuple):
-    """What forests are grown on: examples as they are and in bins, encoded targets and weights."""
+    """What forests are grown on: examples as they are and in bins, encoded targets and weights, and how long."""
 
     X: npt.NDArray[np.float32]
     coded: CodedExamples
     encoded: Array
     weight: FloatArray
+    work: Work
 
 
 class _Unpriced(NamedTuple):

@@ -29,7 +29,7 @@ from ipforest.estimator import BudgetedEstimator
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
-from ipforest.frontiers.work import Work
+from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.stages import StagedEstimator
 
@@ -47,8 +47,9 @@ class RunSettings(Settings):
     Parameters
     ----------
     time_limit : float, optional
-        Seconds after which no further model is begun; the best so far are chosen from, and ``left_out_`` and a warning
-        say what was left out. One model at least is made, the training of cascades is not interrupted.
+        Seconds after which no further tree is grown; the best models so far are chosen from, and ``left_out_`` and a
+        warning say what was left out. One model at least is made; what is pruned or measured just then is brought to
+        its end, and the training of cascades and of other libraries' trees is not interrupted.
     verbose : bool, default=False
         Whether a bar on standard error shows how far training is.
 
@@ -216,11 +217,16 @@ class ManyFrontiers(JointFrontier):
                 require_trained_categories(estimator, self.categories_.names, labels)
         self.estimators_: tuple[Any, ...] = ()
         for number, estimator in enumerate(self._chosen_from):
-            if work.is_over and self.estimators_:
+            model, part = clone(estimator), work.part(number, len(self._chosen_from))
+            try:
+                part.check()
+            except TimeIsOver:
                 work.left_out.append(f"{type(self.estimators_[-1]).__name__}: {type(estimator).__name__}")
                 break
-            model = clone(estimator)
-            self._fit_one(model, training, validation, random, work.part(number, len(self._chosen_from)))
+            try:
+                self._fit_one(model, training, validation, random, part)
+            except TimeIsOver:
+                break
             self.estimators_ += (model,)
             members = self._members_of(model, validation)
             yield from (member._replace(source=type(model).__name__) for member in members)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -70,9 +70,19 @@ class PartsByContext:
         Not fitted.
     leaf_sizes : sequence of int
         See `with_best_leaves`.
+    check : callable ()
+        Called before each forest; what it raises ends the search.
     """
 
-    def __init__(self, data: Labelled, grower: LookaheadGrower, forest: Any, leaf_sizes: Sequence[int]) -> None:
+    def __init__(
+        self,
+        data: Labelled,
+        grower: LookaheadGrower,
+        forest: Any,
+        leaf_sizes: Sequence[int],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._check = check
         self._data, self._grower, self._forest, self._leaf_sizes = data, grower, forest, leaf_sizes
         self._random = np.random.default_rng(0)
         self._task = task_of(forest, data.y)
@@ -90,6 +100,7 @@ class PartsByContext:
         return whole
 
     def _whole(self, rows: IntArray) -> Part:
+        self._check()
         data = self._data.rows(rows)
         forest = with_best_leaves(self._forest, self._leaf_sizes, data.X, data.y, data.weight)
         task = task_of(forest, data.y)

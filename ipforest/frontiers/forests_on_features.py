@@ -87,6 +87,8 @@ class ForestsOnFeatures:
         Of each kind.
     leaf_sizes : sequence of int
         Fewest examples per leaf that are tried, ascending.
+    check : callable ()
+        Called before each tree; what it raises ends training.
     """
 
     X: npt.NDArray[np.float32]
@@ -97,6 +99,7 @@ class ForestsOnFeatures:
     task: Task
     n_trees: int
     leaf_sizes: Sequence[int]
+    check: Callable[[], None] = lambda: None
 
     def trained(self, sets: Sequence[IntArray], seeds: Sequence[int], n_jobs: int | None = None) -> list[MeanOfForests]:
         """Train on each set of columns, in threads; their number changes nothing.
@@ -162,6 +165,7 @@ class ForestsOnFeatures:
         free = AcquisitionState.per_tree(free_features(coded.n_features))
 
         def grow(drawn: FloatArray, seed: int) -> GrownTree:
+            self.check()
             return self.task.grow(grower, coded, self.encoded, free, drawn, seed)
 
         trees, out_of_bag = bagged(grow, self.n_trees, self.weight, np.random.RandomState(seed))

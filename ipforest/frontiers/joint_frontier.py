@@ -27,7 +27,7 @@ from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator, Given, check_integer, warn_if_nothing_is_bought
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
-from ipforest.frontiers.work import Work
+from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.growing.codes import MAX_BINS
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
@@ -307,6 +307,8 @@ class JointFrontier(BudgetedEstimator):
         sample = sample_of(validation, MOST_STOPPING_ROWS, given.random)
         sample = sample._replace(X=sample.X.astype(np.float32, copy=False))
         self.members_ = tuple(self._members(training, sample, given.random, Work() if work is None else work))
+        if not self.members_:
+            raise TimeIsOver
         self.n_validation_, self._measured = int(sample.y.size), None
         self._validation = sample.X, sample.y
         cheapest = min(self.costs_.positive_costs, default=1.0)
@@ -552,8 +554,8 @@ class GrownFrontier(JointFrontier):
         return stopping
 
     @abstractmethod
-    def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
-        """Grow ensembles from float32 training examples, prune and measure them, one after another."""
+    def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
+        """Grow ensembles from float32 training examples, prune and measure them, one after another, while time is."""
 
     def _check_growing(self) -> None:
         """Check what else tells how trees grow."""
@@ -596,7 +598,7 @@ class GrownFrontier(JointFrontier):
         return self._fit(X, y, X_val, y_val, sample_weight, groups)
 
     def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
-        made = self._made(training, validation, random)
+        made = self._made(training, validation, random, work)
         return work.through(made, self._n_expected, type(self).__name__)
 
     def _check_training(self) -> None:

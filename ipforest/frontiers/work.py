@@ -13,6 +13,10 @@ from ipforest._internal.progress import ProgressCallback, silent
 T = TypeVar("T")
 
 
+class TimeIsOver(Exception):
+    """The time of some work is over before it came to anything."""
+
+
 @dataclass(slots=True, eq=False)
 class Work:
     """Reports how many of the expected models are made, and ends when a time is over.
@@ -24,6 +28,8 @@ class Work:
         When to end, on the clock of `time.monotonic`; infinity for never.
     begin, end : float
         Which share of the whole this is.
+    may_end : bool
+        Whether something is made already; till then the work goes on.
 
     Attributes
     ----------
@@ -35,17 +41,29 @@ class Work:
     until: float = inf
     begin: float = 0.0
     end: float = 1.0
+    may_end: bool = False
     left_out: list[str] = field(default_factory=list)
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is over."""
-        return monotonic() >= self.until
+        """Whether the time is over, and something is made."""
+        return self.may_end and monotonic() >= self.until
+
+    def check(self) -> None:
+        """Interrupt what is being made; what makes it calls this before each tree, round or stage.
+
+        Raises
+        ------
+        TimeIsOver
+            See `is_over`.
+        """
+        if self.is_over:
+            raise TimeIsOver
 
     def part(self, number: int, n_parts: int) -> Self:
-        """Return the work of one of so many parts; what it leaves out this one leaves out."""
-        width = (self.end - self.begin) / n_parts
-        return replace(self, begin=self.begin + number * width, end=self.begin + (number + 1) * width)
+        """Return the work of one of so many parts, of which those before are done; it leaves out what this one does."""
+        width, may_end = (self.end - self.begin) / n_parts, self.may_end or number > 0
+        return replace(self, begin=self.begin + number * width, end=self.begin + (number + 1) * width, may_end=may_end)
 
     def through(self, made: Iterable[T], expected: int, name: str) -> Iterator[T]:
         """Hand on what is made, one at least, while there is time.
@@ -58,11 +76,15 @@ class Work:
         name : str
             What makes them.
         """
-        for number, each in enumerate(made, 1):
-            share = min(1.0, number / expected)
-            self.report(self.begin + share * (self.end - self.begin), f"{name}: {number} models")
-            yield each
-            if self.is_over:
-                self.left_out.append(f"{name} after {number} models")
-                return
+        number = 0
+        try:
+            for number, each in enumerate(made, 1):
+                share = min(1.0, number / expected)
+                self.report(self.begin + share * (self.end - self.begin), f"{name}: {number} models")
+                yield each
+                self.may_end = True
+                self.check()
+        except TimeIsOver:
+            self.left_out.append(f"{name} after {number} models")
+            return
         self.report(self.end, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -96,7 +97,14 @@ class Boosting:
         """Return the trees followed by new ones; see `grow`."""
         return self.grow(self.standing(trees), n_rounds, grower, seed).trees
 
-    def grow(self, standing: Standing, n_rounds: int, grower: Grower, seed: int = 0) -> Standing:
+    def grow(
+        self,
+        standing: Standing,
+        n_rounds: int,
+        grower: Grower,
+        seed: int = 0,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> Standing:
         """Return where examples stand after more trees.
 
         What the training examples need in the trees that stand is theirs already; a split costs what the others at the
@@ -112,6 +120,8 @@ class Boosting:
         grower : Grower
             With `Gradient` as its impurity.
         seed : int
+        is_over : callable () -> bool
+            Asked before each round; where it says so, no more are grown.
         """
         trees, margins = standing.trees, standing.margins
         loss, targets = MARGIN_LOSSES[trees.link], encode_targets(self.y, self.classes)
@@ -119,6 +129,8 @@ class Boosting:
         state.bought[:] = standing.bought
         grown: list[GrownTree] = []
         for _ in range(n_rounds):
+            if is_over():
+                break
             gradient, hessian = loss.derivatives(margins, targets)
             after, is_worth_it = margins.copy(), False
             for column in range(margins.shape[1]):

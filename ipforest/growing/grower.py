@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log2
+from math import log2, prod
+from threading import local
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -34,6 +35,21 @@ Reduction: TypeAlias = Literal["minimax", "expected", "total"]
 REDUCTIONS: dict[str, int] = {"minimax": MINIMAX, "expected": EXPECTED, "total": TOTAL}
 TABLE_BYTES = 2**26
 """Most memory of one tree for sums that pass from parent to child."""
+
+
+class _Reserve(local):
+    """Memory of a thread for the sums of one tree after another; new pages would be cleared for each of them."""
+
+    _cells = np.empty(0)
+
+    def array(self, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+        """Return an array with anything in it, which holds until the next one is asked for."""
+        if self._cells.size < prod(shape):
+            self._cells = np.empty(prod(shape))
+        return self._cells[: prod(shape)].reshape(shape)
+
+
+_reserve = _Reserve()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -351,7 +367,8 @@ class Grower:
             and n_examples * np.count_nonzero(tabled) >= n_cells * width
         ):
             n_tables = min(self._most_open(n_examples), TABLE_BYTES // (8 * n_cells * width))
-        return loop.Tables(offsets, np.empty((max(1, n_tables), n_cells, width)), np.empty(n_tables, dtype=np.int32))
+        sums = _reserve.array((max(1, n_tables), n_cells, width))
+        return loop.Tables(offsets, sums, np.empty(n_tables, dtype=np.int32))
 
     def _finished(
         self, tree: loop.TreeArrays, n_nodes: int, examples: CodedExamples, rows: npt.NDArray[np.int32]

@@ -42,7 +42,10 @@ from ipforest.stopping.rules import (
 )
 from ipforest.stopping.stopped import Stoppable, StoppedEstimator
 from ipforest.stopping.tree_order import ORDERS, order_trees
-from ipforest.walks import Purse, Walk
+from ipforest.walks import Purse, TreeWalk, Walk, record
+
+RECORDED_CELLS = 2**22
+"""What is answered at all stages is kept of so many examples at once that it has no more numbers."""
 
 GRID_STEP = Fraction(3, 2)
 """Between budgets at which an estimator that has budgets itself is tried."""
@@ -217,6 +220,10 @@ def record_paths(
     """
     if loss is None:
         loss = partial(label_losses, classes=np.asarray(seller.classes), class_costs=seller.class_costs)
+    if answers is None and not seller.costs.delayed.any():
+        walk = trees.at_once(seller.purse(max_cost))
+        if isinstance(walk, TreeWalk):
+            return _paths_at_once(replace(walk, class_costs=seller.class_costs), seller, X, y, loss, trees.dtype)
     policy: Policy = trees
     free = seller.free_features
     if seller.costs.delayed.any():
@@ -247,6 +254,30 @@ def record_paths(
         last[rows] += 1
     bought_at[bought_at < 0] = len(leads)
     return StoppingPaths(np.column_stack(leads), np.column_stack(losses), last, bought_at, seller.costs)
+
+
+def _paths_at_once(
+    walk: TreeWalk,
+    seller: Seller,
+    X: Array,
+    y: Array,
+    loss: Callable[[FloatArray, Array], FloatArray],
+    dtype: npt.DTypeLike,
+) -> StoppingPaths:
+    """Note the stages of blocks of examples by a compiled walk; see `record_paths`."""
+    parts, size = [], max(1, RECORDED_CELLS // (X.shape[1] * walk.n_outputs))
+    for start in range(0, len(X), size):
+        rows = slice(start, start + size)
+        recorded = record(walk, X[rows].astype(dtype).astype(np.float64))
+        stages = np.minimum(np.arange(recorded.signal.shape[1]), recorded.last[:, None])
+        first = np.diff(stages, axis=1, prepend=-1) > 0
+        lost = np.empty(stages.shape)
+        lost[first] = loss(recorded.outputs[first], np.broadcast_to(y[rows, None], first.shape)[first])
+        parts.append((recorded.signal, np.take_along_axis(lost, stages, axis=1), recorded.last, recorded.bought_at))
+    signal, losses, last, bought_at = map(np.concatenate, zip(*parts, strict=True))
+    n_stages = int(last.max(initial=0)) + 1
+    bought_at[bought_at < 0] = n_stages
+    return StoppingPaths(signal[:, :n_stages], losses[:, :n_stages], last, bought_at, seller.costs)
 
 
 def _scatter(values: FloatArray, rows: IntArray, size: int, others: FloatArray | float) -> FloatArray:

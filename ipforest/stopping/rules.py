@@ -7,6 +7,7 @@ policy, and a higher level stops everyone sooner or at the same stage; so one so
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -88,7 +89,10 @@ class StoppingPaths:
 
     def of(self, rows: IntArray | BoolArray) -> Self:
         """Take some of the examples."""
-        return type(self)(self.signal[rows], self.loss[rows], self.last[rows], self.bought_at[rows], self.costs)
+        part = copy(self)
+        for name in ("signal", "loss", "last", "bought_at", "cost"):
+            object.__setattr__(part, name, getattr(self, name)[rows])
+        return part
 
 
 class StageOutputs:
@@ -352,52 +356,6 @@ class ThresholdStopping:
         return RuleTables.of(THRESHOLD)
 
 
-class _Outlook(NamedTuple):
-    """What it is worth to stand in each bin of a stage: a concave function of lambda per bin, on common points.
-
-    The functions are linear between the points ``lam`` (k,), which begin with 0, where they have ``value`` (n_bins, k);
-    beyond the last point they rise by ``slope`` (n_bins,). ``bin_of`` (n_samples,) holds the bin of each example, -1
-    where it has ended.
-    """
-
-    lam: FloatArray
-    value: FloatArray
-    slope: FloatArray
-    bin_of: IntArray
-
-    @classmethod
-    def at_the_end(cls, n_samples: int) -> Self:
-        """Return that of the last stage, at which all examples have ended."""
-        return cls(np.zeros(1), np.empty((0, 1)), np.empty(0), np.full(n_samples, -1))
-
-    def before(self, sums: FloatArray) -> Self:
-        """Return what going on to here is worth in the bins of the stage before, given their `_sums`."""
-        means = sums / np.maximum(sums[:, :1], 1)
-        price, into = means[:, 3], means[:, 4:]
-        value = means[:, 2, None] + price[:, None] * self.lam + into @ self.value
-        return self._replace(value=value, slope=price + into @ self.slope)
-
-    def capped(self, ceiling: FloatArray, crossing: FloatArray) -> Self:
-        """Return the lower of each function and its ceiling, which it crosses at a lambda or never."""
-        is_capped = crossing < inf
-        lam = np.unique(np.concatenate([self.lam, crossing[is_capped]]))
-        if is_capped.all():
-            lam = lam[lam <= crossing.max(initial=0)]
-        value = self.at(lam)
-        value[is_capped] = np.minimum(value, ceiling[:, None])[is_capped]
-        return self._replace(lam=lam, value=value, slope=np.where(is_capped, 0.0, self.slope))
-
-    def at(self, lam: FloatArray) -> FloatArray:
-        """Compute the functions at other points, shape (n_bins, k)."""
-        inner = np.clip(lam, None, self.lam[-1])
-        right = np.clip(np.searchsorted(self.lam, inner), 1, max(self.lam.size - 1, 1))
-        left, right = right - 1, np.minimum(right, self.lam.size - 1)
-        width = np.maximum(self.lam[right] - self.lam[left], np.finfo(float).tiny)
-        share = (inner - self.lam[left]) / width
-        values: FloatArray = self.value[:, left] + share * (self.value[:, right] - self.value[:, left])
-        return values + self.slope[:, None] * (lam - inner)
-
-
 @inner_njit
 def reaching(sums: FloatArray, lam: FloatArray, value: FloatArray, slope: FloatArray) -> float:
     """Find the lambda from which going on from a bin costs as much as stopping; infinity without one."""
@@ -417,7 +375,7 @@ def reaching(sums: FloatArray, lam: FloatArray, value: FloatArray, slope: FloatA
     return lam[n_points - 1] + (ceiling - last) * sums[0] / rise if rise > 0 else np.inf
 
 
-@njit
+@inner_njit
 def pool_bins(
     sums: FloatArray,
     lam: FloatArray,
@@ -430,8 +388,8 @@ def pool_bins(
 ) -> int:
     """Find the lambda up to which each bin goes on; where it rises from a bin to the surer one after it, pool the two.
 
-    Bins of fewer than ``min_support`` examples always go on. ``sums`` (see `_sums`) and ``keenness`` become those of
-    the pools, ``begins`` the first bin of each.
+    Bins of fewer than ``min_support`` examples always go on. ``sums`` (see `induce_backward`) and ``keenness``
+    become those of the pools, ``begins`` the first bin of each.
 
     Returns
     -------
@@ -450,6 +408,136 @@ def pool_bins(
             sums[n_pools] += sums[n_pools + 1]
         n_pools += 1
     return n_pools
+
+
+@njit
+def quantile_cuts(ranked: FloatArray, n_bins: int, cuts: FloatArray) -> int:
+    """Write where at most so many bins of about equally many examples begin, none empty; return how many begin."""
+    n_cuts, last = 0, ranked[0] if ranked.size else np.inf
+    for number in range(1, n_bins):
+        place = number / n_bins * (ranked.size - 1)
+        below = int(place)
+        cut = ranked[below] + (place - below) * (ranked[below + 1] - ranked[below])
+        if cut > last:
+            cuts[n_cuts] = last = cut
+            n_cuts += 1
+    return n_cuts
+
+
+@inner_njit
+def bin_at(cuts: FloatArray, signal: float) -> int:
+    """Find the bin of a signal."""
+    number = 0
+    while number < cuts.size and signal >= cuts[number]:
+        number += 1
+    return number
+
+
+@inner_njit
+def merged_points(lam: FloatArray, crossing: FloatArray) -> FloatArray:
+    """Add the lambdas from which bins stop to the points of the stage after; leave out those beyond which all stop."""
+    added = crossing[crossing < np.inf]
+    points = np.unique(np.concatenate((lam, added)))
+    if added.size < crossing.size:
+        return points
+    return points[points <= max(0.0, added.max())]
+
+
+@inner_njit
+def worth_at(
+    lam: FloatArray, sums: FloatArray, crossing: float, after: FloatArray, value: FloatArray, slope: FloatArray
+) -> tuple[FloatArray, float]:
+    """Compute what a bin is worth at the points ``lam``, and its slope beyond the last of them.
+
+    Up to where it crosses the loss of stopping now it is what going on is worth, by ``value`` and ``slope`` of the bins
+    at the stage after at its points ``after``.
+    """
+    n_here, n_after = max(sums[0], 1.0), slope.size
+    on_points, rise = np.empty(after.size), sums[3]
+    for bin_after in range(n_after):
+        rise += sums[4 + bin_after] * slope[bin_after]
+    for k in range(after.size):
+        on_points[k] = sums[2] + sums[3] * after[k]
+        for bin_after in range(n_after):
+            on_points[k] += sums[4 + bin_after] * value[bin_after, k]
+    worth, right, last = np.empty(lam.size), 0, after.size - 1
+    for k in range(lam.size):
+        while right < last and after[right] < lam[k]:
+            right += 1
+        if lam[k] >= after[last]:
+            worth[k] = (on_points[last] + rise * (lam[k] - after[last])) / n_here
+        elif after[right] == lam[k]:
+            worth[k] = on_points[right] / n_here
+        else:
+            share = (lam[k] - after[right - 1]) / (after[right] - after[right - 1])
+            worth[k] = (on_points[right - 1] + share * (on_points[right] - on_points[right - 1])) / n_here
+        if crossing < np.inf:
+            worth[k] = min(worth[k], sums[1] / n_here)
+    return worth, 0.0 if crossing < np.inf else rise / n_here
+
+
+@njit
+def induce_backward(
+    signal: FloatArray,
+    loss: FloatArray,
+    cost: FloatArray,
+    last: IntArray,
+    min_support: int,
+    monotone: bool,
+    edges: FloatArray,
+    lambdas: FloatArray,
+    n_bins: IntArray,
+) -> None:
+    """Learn up to which lambda each bin of each stage goes on, from the last stage back.
+
+    What it is worth to stand in a bin of a stage is a concave function of lambda, linear between points that all bins
+    of the stage share; beyond the last point it has a slope. The examples of a bin are summed up as their number, what
+    they lose by stopping now, what those lose that end at the next stage, what going on there costs, and how many get
+    into each bin there.
+
+    Parameters
+    ----------
+    signal, loss, cost : ndarray of float64, shape (n_stages + 1, n_samples)
+    last : ndarray of int64, shape (n_samples,)
+    min_support : int
+    monotone : bool
+    edges, lambdas : ndarray of float64, shapes (n_stages, most_bins - 1) and (n_stages, most_bins)
+        Written: see `StagedRule`.
+    n_bins : ndarray of int64, shape (n_stages,)
+        Written: how many bins each stage has.
+    """
+    n_samples, most_bins = last.size, lambdas.shape[1]
+    bin_of = np.full(n_samples, -1)
+    lam, value, slope = np.zeros(1), np.empty((0, 1)), np.empty(0)
+    cuts, begins = np.empty(most_bins), np.empty(most_bins, dtype=np.int64)
+    for stage in range(n_bins.size - 1, -1, -1):
+        rows = np.flatnonzero(last > stage)
+        seen = signal[stage][rows]
+        n_cuts = quantile_cuts(np.sort(seen), min(most_bins, rows.size // min_support), cuts)
+        sums = np.zeros((n_cuts + 1, 4 + slope.size))
+        for place in range(rows.size):
+            row = rows[place]
+            into = sums[bin_at(cuts[:n_cuts], seen[place])]
+            into[0] += 1.0
+            into[1] += loss[stage, row]
+            into[3] += cost[stage + 1, row] - cost[stage, row]
+            if bin_of[row] < 0:
+                into[2] += loss[stage + 1, row]
+            else:
+                into[4 + bin_of[row]] += 1.0
+        keenness = np.empty(n_cuts + 1)
+        n_pools = pool_bins(sums, lam, value, slope, min_support, monotone, keenness, begins)
+        n_bins[stage] = n_pools
+        lambdas[stage, :n_pools] = keenness[:n_pools]
+        for number in range(1, n_pools):
+            edges[stage, number - 1] = cuts[begins[number] - 1]
+        for place in range(rows.size):
+            bin_of[rows[place]] = bin_at(edges[stage, : n_pools - 1], seen[place])
+        points = merged_points(lam, keenness[:n_pools])
+        worth, rises = np.empty((n_pools, points.size)), np.empty(n_pools)
+        for number in range(n_pools):
+            worth[number], rises[number] = worth_at(points, sums[number], keenness[number], lam, value, slope)
+        lam, value, slope = points, worth, rises
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,22 +567,16 @@ class OptimalStopping:
 
     def fit(self, paths: StoppingPaths) -> StagedRule:
         """Learn the lambda of each bin of each stage."""
-        edges, lambdas, after = [], [], _Outlook.at_the_end(paths.n_samples)
-        for stage in reversed(range(paths.n_stages - 1)):
-            rows = np.flatnonzero(paths.last > stage)
-            signal = paths.signal[rows, stage]
-            cuts = _quantile_cuts(signal, min(self.n_bins, rows.size // self.min_support))
-            sums = _sums(paths, rows, stage, np.searchsorted(cuts, signal, side="right"), cuts.size + 1, after)
-            lam = np.empty(cuts.size + 1)
-            begins = np.arange(cuts.size + 1)
-            n_bins = pool_bins(sums, after.lam, after.value, after.slope, self.min_support, self.monotone, lam, begins)
-            cuts, sums, lam = cuts[begins[1:n_bins] - 1], sums[:n_bins], lam[:n_bins]
-            edges.append(cuts)
-            lambdas.append(lam)
-            bin_of = np.full(paths.n_samples, -1)
-            bin_of[rows] = np.searchsorted(cuts, signal, side="right")
-            after = after.before(sums).capped(_stopping_now(sums), lam)._replace(bin_of=bin_of)
-        return StagedRule(tuple(reversed(edges)), tuple(reversed(lambdas)))
+        columns = (np.array(each.T, dtype=np.float64, order="C") for each in (paths.signal, paths.loss, paths.cost))
+        n_stages = paths.n_stages - 1
+        edges, lambdas = np.empty((n_stages, self.n_bins - 1)), np.empty((n_stages, self.n_bins))
+        n_bins = np.empty(n_stages, dtype=np.int64)
+        induce_backward(*columns, np.array(paths.last), self.min_support, self.monotone, edges, lambdas, n_bins)
+        sizes = n_bins.tolist()
+        return StagedRule(
+            tuple(row[: size - 1] for row, size in zip(edges, sizes, strict=True)),
+            tuple(row[:size] for row, size in zip(lambdas, sizes, strict=True)),
+        )
 
 
 def _check_bins(rule: OptimalStopping | CertifiedStopping) -> None:
@@ -503,39 +585,10 @@ def _check_bins(rule: OptimalStopping | CertifiedStopping) -> None:
         check_integer(getattr(rule, name), name, 1)
 
 
-def _sums(paths: StoppingPaths, rows: IntArray, stage: int, bins: IntArray, n_bins: int, after: _Outlook) -> FloatArray:
-    """Sum up the examples of each bin, shape (n_bins, 4 + n_bins_after).
-
-    The columns are their number, what they lose by stopping now, what those lose that end at the next stage, what going
-    on there costs, and how many get into each bin there.
-    """
-    following = after.bin_of[rows]
-    ended, n_after = following < 0, after.slope.size
-    amounts = (
-        np.ones(rows.size),
-        paths.loss[rows, stage],
-        np.where(ended, paths.loss[rows, stage + 1], 0.0),
-        paths.cost[rows, stage + 1] - paths.cost[rows, stage],
-    )
-    into = np.bincount(bins[~ended] * n_after + following[~ended], minlength=n_bins * n_after)
-    return np.column_stack([*(np.bincount(bins, amount, n_bins) for amount in amounts), into.reshape(n_bins, n_after)])
-
-
-def _stopping_now(sums: FloatArray) -> FloatArray:
-    """Return what stopping loses in each bin, given its `_sums`."""
-    return sums[:, 1] / np.maximum(sums[:, 0], 1)
-
-
 def _quantile_cuts(signal: FloatArray, n_bins: int) -> FloatArray:
     """Cut a signal into at most so many bins of about equally many examples, none empty; give where bins begin."""
-    if n_bins < 2:
-        return np.empty(0)
-    place = np.arange(1, n_bins) / n_bins * (signal.size - 1)
-    below = place.astype(np.int64)
-    ranked = np.sort(signal)
-    cuts: FloatArray = np.unique(ranked[below] + (place - below) * (ranked[below + 1] - ranked[below]))
-    inner: FloatArray = cuts[cuts > ranked[0]]
-    return inner
+    cuts = np.empty(max(n_bins, 1) - 1)
+    return cuts[: quantile_cuts(np.sort(signal), n_bins, cuts)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

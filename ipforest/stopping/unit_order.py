@@ -108,9 +108,13 @@ def by_price(seller: Seller, worth: FloatArray, bought: Sequence[Unit], n_more: 
     """
     ordered = list(bought)
     remaining = [unit for unit in seller.paid_units() if unit not in ordered]
+    needs, price = seller.needs(ordered).any(axis=0), seller.costs.float_unit_costs
+    left, values = seller.needs(remaining) & ~needs, np.array([worth[unit.index] for unit in remaining])
     for _ in range(min(n_more, len(remaining))):
-        ratios = [worth[unit.index] / price_left(seller, unit, ordered) for unit in remaining]
-        ordered.append(remaining.pop(int(np.argmax(ratios))))
+        best = int(np.argmax(values / np.maximum(left @ price, TIE)))
+        ordered.append(remaining.pop(best))
+        needs = left[best]
+        left, values = np.delete(left, best, axis=0) & ~needs, np.delete(values, best)
     return tuple(ordered)
 
 

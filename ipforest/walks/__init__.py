@@ -6,6 +6,7 @@ last bit: both add up in the same order and share the compiled links.
 """
 
 from ipforest.walks.purse import Changed, Purse, Walk
+from ipforest.walks.recording import Recorded, record
 from ipforest.walks.rules import CERTIFIED, NEVER, STAGED, THRESHOLD, TIE, RuleTables
 from ipforest.walks.stages import END, Routers, SeenStages, StageWalk, joined
 from ipforest.walks.trees import (
@@ -32,6 +33,7 @@ __all__ = [
     "TIE",
     "Changed",
     "Purse",
+    "Recorded",
     "RouterTree",
     "Routers",
     "RuleTables",
@@ -46,4 +48,5 @@ __all__ = [
     "link_of",
     "n_outputs_of",
     "packed",
+    "record",
 ]

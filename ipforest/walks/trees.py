@@ -121,18 +121,7 @@ def _walk_trees(
     outputs: Array,
     tests: Array,
 ) -> None:
-    n_features, n_margins = table.shape[1], trees.base_score.size
-    example = Example(
-        np.empty(n_features, np.bool_),
-        np.empty(n_features, np.bool_),
-        np.empty(trees.splits.root.size, np.int64),
-        np.empty(n_margins),
-        np.empty(n_margins),
-        np.empty(n_margins),
-        np.empty(n_margins),
-        np.empty(outputs.shape[1]),
-        np.empty((2, outputs.shape[1])),
-    )
+    example = unknown(trees, table.shape[1], outputs.shape[1])
     paid = np.empty(purse.unit_cost.size, np.bool_)
     no_costs = class_costs[:0]
     for i in range(table.shape[0]):
@@ -145,6 +134,23 @@ def _walk_trees(
             _walk_one(trees, purse, rule, level, class_costs, table[i], example, paid, tests[i])
         _foresee(trees, no_costs, table[i], example)
         outputs[i] = example.output
+
+
+@inner_njit
+def unknown(trees: SeenTrees, n_features: int, n_outputs: int) -> Example:
+    """Make room for what is known of one example."""
+    n_margins = trees.base_score.size
+    return Example(
+        np.empty(n_features, np.bool_),
+        np.empty(n_features, np.bool_),
+        np.empty(trees.splits.root.size, np.int64),
+        np.empty(n_margins),
+        np.empty(n_margins),
+        np.empty(n_margins),
+        np.empty(n_margins),
+        np.empty(n_outputs),
+        np.empty((2, n_outputs)),
+    )
 
 
 @inner_njit
@@ -182,7 +188,7 @@ def _walk_one(
                     break
                 if rule.kind != NEVER and not purse.free[feature]:
                     settled = _foresee(trees, class_costs, x, example)
-                    keen, memory = keenness(rule, stage, _sureness(trees, class_costs, example), memory)
+                    keen, memory = keenness(rule, stage, sureness(trees, class_costs, example), memory)
                     stage += 1
                     if settled or keen <= level:
                         return
@@ -217,6 +223,13 @@ def _foresee(trees: SeenTrees, class_costs: Array, x: Array, example: Example) -
         for k in range(n_margins):
             example.low[k] += trees.base_score[k]
             example.high[k] += trees.base_score[k]
+    return conclude(trees, class_costs, example, n_counted)
+
+
+@inner_njit
+def conclude(trees: SeenTrees, class_costs: Array, example: Example, n_counted: int) -> bool:
+    """Answer from the sums over the trees, and tell whether the label is settled."""
+    splits, averages, n_margins = trees.splits, trees.link == MEAN, trees.base_score.size
     settled = trees.classify and _is_settled(trees, class_costs, example)
     if averages:
         everything = settled or n_counted == 0
@@ -285,7 +298,7 @@ def _cheapest_is_certain(trees: SeenTrees, class_costs: Array, example: Example)
 
 
 @inner_njit
-def _sureness(trees: SeenTrees, class_costs: Array, example: Example) -> float:
+def sureness(trees: SeenTrees, class_costs: Array, example: Example) -> float:
     """Say how sure an answer is: its margin, or for a target minus the width of what it may still come to."""
     if example.output.size > 1:
         return margin(example.output, class_costs)

@@ -66,3 +66,12 @@ def test_boosting_is_measured_beside_lightgbm(tmp_path):
     rows = benchmarks.bench_boosting(tmp_path / "boosting.csv", [benchmarks.InstanceShape(10, 300, 8)])
     assert [row["method"] for row in rows] == ["BudgetBoost", "BudgetBoost, one ensemble", "LightGBM CEGB"]
     assert all(row["seconds"] >= 0 and row["trees"] == 10 and row["peak_mib"] > 0 for row in rows)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_training_is_measured_beside_lightgbm(tmp_path):
+    pytest.importorskip("lightgbm")
+    rows = benchmarks.bench_training(tmp_path / "training.csv", [benchmarks.TrainingSet("breast_cancer", 300)])
+    assert [row["method"] for row in rows] == ["BudgetedClassifier", "LightGBM CEGB, 16 settings"]
+    assert all(row["seconds"] > 0 and row["peak_mib"] > 0 and 0 < row["pickle_mb"] < 50 for row in rows)

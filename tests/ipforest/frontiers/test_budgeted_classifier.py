@@ -30,8 +30,11 @@ from ipforest import (
     NestedStages,
     RunSettings,
 )
+from ipforest.frontiers import budgeted_classifier, work
 from ipforest.frontiers.joint_frontier import Measurement
 from ipforest.frontiers.scores import soft_error
+from ipforest.frontiers.work import TimeIsOver
+from ipforest.growing import Grower
 from ipforest.stopping.stages import StagesInOrder
 from ipforest.tabular.model_files import load_model, save_model
 
@@ -340,6 +343,34 @@ def test_what_is_left_out_for_lack_of_time_is_said(parts: Any) -> None:
     for limit in (-1, float("inf"), "2"):
         with pytest.raises(ValueError, match=r"run\.time_limit: expected a finite number of seconds >= 0, got"):
             clone(model).set_params(run__time_limit=limit).fit(*parts)
+
+
+@pytest.mark.parametrize(("estimators", "n_looks"), [([BOOST], 5), ([BOOST], 40), ([FOREST], 2), ([FOREST], 60)])
+def test_time_is_looked_at_before_each_tree(
+    parts: Any, monkeypatch: pytest.MonkeyPatch, estimators: list[Any], n_looks: int
+) -> None:
+    """Once the time is over, little is grown, though a member takes many trees; what stands is chosen from."""
+    looks, grown = [0], []
+    monkeypatch.setattr(work, "monotonic", lambda: 10.0 * (looks.append(0) or len(looks) > n_looks))
+    grow = Grower._grow
+    monkeypatch.setattr(Grower, "_grow", lambda self, *args: grown.append(len(looks)) or grow(self, *args))
+    model = BudgetedClassifier(estimators, run=RunSettings(time_limit=5), random_state=0)
+    monkeypatch.setattr(budgeted_classifier, "monotonic", lambda: 0.0)
+    with pytest.warns(UserWarning, match=r"left out what follows Budget(Boost|Forest) after \d+ models"):
+        model.fit(*parts)
+    assert len(looks) <= n_looks + 10
+    assert sum(at > n_looks for at in grown) <= 1
+    assert model.predict(parts[2]).shape == (200,)
+
+
+def test_what_comes_to_nothing_in_time_is_left_out(parts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def over(*arguments: Any) -> None:
+        raise TimeIsOver
+
+    monkeypatch.setattr(BudgetForest, "_unpriced", over)
+    with pytest.warns(UserWarning, match=r"left out what follows BudgetForest after 0 models"):
+        model = BudgetedClassifier([BOOST, FOREST], run=RunSettings(time_limit=1e6), random_state=0).fit(*parts)
+    assert len(model.estimators_) == 1
 
 
 def test_a_bar_shows_how_far_training_is(parts: Any, capsys: pytest.CaptureFixture[str]) -> None:

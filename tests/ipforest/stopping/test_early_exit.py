@@ -17,9 +17,9 @@ from ipforest import BudgetPrune, EarlyExit, FeatureCosts, Forest
 from ipforest.ensemble.libraries import read
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.policy import TreesInOrder
-from ipforest.session import Sessions
+from ipforest.session import Seller, Sessions
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
-from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, ThresholdStopping
+from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, StageOutputs, ThresholdStopping
 from ipforest.stopping.tree_order import MAX_TREES_EXACTLY, _Prefixes, order_trees
 from ipforest.tabular.model_files import load_model, save_model
 
@@ -199,6 +199,28 @@ def test_recorded_paths(forest: RandomForestClassifier) -> None:
     assert np.all(paths.cost[:, -1] <= whole)
     np.testing.assert_array_equal(paths.loss[:, -1], forest.predict(X[TEST]) != Y[TEST])
     assert np.all(np.diff(paths.cost, axis=1)[np.arange(paths.n_stages - 1) < paths.last[:, None]] > 0)
+
+
+@pytest.mark.parametrize("max_cost", [None, 5])
+@pytest.mark.parametrize("costs", [FeatureCosts([0] * 10 + [1] * 20), FeatureCosts([1] * 30, [0, 1, -1] * 10, [2, 1])])
+@pytest.mark.parametrize("kind", ["averaged", "summed", "class costs", "target"])
+def test_compiled_walks_record_what_sessions_do(kind: str, costs: FeatureCosts, max_cost: int | None) -> None:
+    X_train, y_train, trained = X[HELD_OUT][:150], Y[HELD_OUT][:150], RandomForestClassifier(6, random_state=0)
+    if kind == "summed":
+        trained = GradientBoostingClassifier(n_estimators=6, random_state=0)
+    elif kind == "target":
+        trained = RandomForestRegressor(6, random_state=0)
+    trees = TreesInOrder(read(trained.fit(X_train, y_train)))
+    paid = np.array([[0.0, 1.0], [5.0, 0.0]]) if kind == "class costs" else None
+    seller = Seller(costs, 0, trees.trees.classes, tuple(map(str, range(30))), False, paid)
+    loss = (lambda outputs, y: np.square(outputs[:, 0] - y)) if kind == "target" else None
+    at_once, walked = (
+        record_paths(trees, seller, X[TEST][:60], Y[TEST][:60], max_cost, loss, answers)
+        for answers in (None, StageOutputs())
+    )
+    for name in ("last", "bought_at", "loss"):
+        np.testing.assert_array_equal(getattr(at_once, name), getattr(walked, name))
+    np.testing.assert_allclose(at_once.signal, walked.signal, atol=1e-12)
 
 
 @pytest.mark.parametrize(
