@@ -27,6 +27,7 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
+toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "ipforest"
@@ -36,7 +37,10 @@ html_sidebars = (
     | {page: [] for page in ("frontier-tables", "security")}
 )
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["page.css"]
 html_theme_options = {
+    "header_links_before_dropdown": 4,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
@@ -46,6 +50,11 @@ html_theme_options = {
 def _is_request(app, what, name, member, skip, options):
     """Leave out scikit-learn's methods for metadata routing, whose texts refer to its own pages."""
     return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
+def _public_bases(app, name, cls, options, bases):
+    """Leave out bases that are of use inside the package only."""
+    bases[:] = [base for base in bases if not getattr(base, "__name__", "").startswith("_")] or [object]
 
 
 RECORDS = re.compile(r"^<!-- records (\S+): (.*) -->$", re.MULTILINE)
@@ -77,3 +86,4 @@ def setup(app):
     """Connect what Sphinx asks while it reads."""
     app.connect("source-read", _with_records)
     app.connect("autodoc-skip-member", _is_request)
+    app.connect("autodoc-process-bases", _public_bases)

@@ -973,6 +973,10 @@ def for_inner(estimator: Any, rows: Rows | slice, weight: FloatArray | None, gro
 
 def optional_number(value: object, name: str) -> Fraction | None:
     """Read a parameter that is None or a number >= 0; see `ipforest._internal.rational.nonnegative_fraction`."""
+    if isinstance(value, Real) and value == inf:
+        raise ValueError(
+            f"{name}: expected a finite number (int, float, Fraction, Decimal or str), or None, got {value}"
+        )
     return None if value is None else nonnegative_fraction(value, name)
 
 

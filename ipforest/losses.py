@@ -30,13 +30,12 @@ STAGE_LOSSES = ("second-order", "stage")
 STORED_TOLERANCE = 1e-6
 """Share of a tree's squared error by which stored errors may differ from those of what its nodes predict."""
 
-NEGATIVE_TOLERANCE = 1e-9
-"""A stored variance below minus this is no rounding of a zero."""
-
 ROUNDING_TOLERANCE = 1e-4
 """Share of a tree's squared error that rounding may have changed."""
 
 EXAMPLE_BITS, TOTAL_BITS = 16, 28
+MAX_COUNT = 2**53
+"""From here on every float is an integer, so that integers are no sign of counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,13 +276,14 @@ def _in_bag_squares(forest: Forest) -> FloatArray:
     children = np.stack([forest.left[inner], forest.right[inner]])
     squares, weight, value = forest.impurity * forest.weight, forest.weight, forest.value[:, 0]
     moved = value[children] - value[inner]
-    of_tree = np.repeat(squares[forest.tree_offsets[:-1]], np.diff(forest.tree_offsets))[inner]
+    of_root = np.repeat(squares[forest.tree_offsets[:-1]], np.diff(forest.tree_offsets))
+    of_tree = of_root[inner]
     unexplained = np.abs((squares[children] + weight[children] * moved**2).sum(axis=0) - squares[inner])
     off_mean = np.abs((weight[children] * moved).sum(axis=0))
     spread = np.sqrt(np.maximum(of_tree, 0) * weight[inner])
     rounding = np.finfo(np.float64).eps * weight[inner] * value[inner] ** 2  # scikit-learn subtracts squares
     if (
-        forest.impurity.min() < -NEGATIVE_TOLERANCE
+        np.any(squares < -STORED_TOLERANCE * of_root)
         or np.any(unexplained > STORED_TOLERANCE * of_tree)
         or np.any(off_mean > STORED_TOLERANCE * spread)
         or np.any(rounding > ROUNDING_TOLERANCE * of_tree)
@@ -291,7 +291,8 @@ def _in_bag_squares(forest: Forest) -> FloatArray:
         raise ValueError(
             "estimator: expected in-bag means of the targets at the nodes, to which the stored errors belong, or "
             "error_data = (X, y) with it, got other values alone (as under monotonic constraints, or where targets "
-            "differ by much less than their size)"
+            "differ by much less than their size: subtract a constant); BudgetPrune takes "
+            "pruning=PruningSettings(errors='training')"
         )
     return _nonnegative(squares)
 
@@ -304,7 +305,8 @@ def _in_bag_counts(forest: Forest) -> FloatArray:
     if not np.allclose(counts[inner], below, rtol=1e-6, atol=1e-9 * forest.weight.max()):
         raise ValueError(
             "estimator: expected in-bag class fractions at the nodes, or error_data = (X, y) with it, "
-            "got other values (as under monotonic constraints) alone"
+            "got other values (as under monotonic constraints) alone; BudgetPrune takes "
+            "pruning=PruningSettings(errors='training')"
         )
     rounded = np.rint(counts)
     return rounded if np.allclose(counts, rounded, rtol=1e-9, atol=0) else counts
@@ -381,7 +383,7 @@ def _step(losses: FloatArray, total: float, n_examples: int, resolution: object 
         return step
     if not np.isfinite(losses).all():
         raise ValueError("loss: expected finite losses at all nodes, got an infinite one")
-    if total == 0 or np.all(losses == np.rint(losses)):
+    if total == 0 or (total < MAX_COUNT and np.all(losses == np.rint(losses))):
         return Fraction(1)
     return Fraction(2) ** max(ceil(log2(total / n_examples)) - EXAMPLE_BITS, ceil(log2(total)) - TOTAL_BITS)
 
@@ -389,5 +391,7 @@ def _step(losses: FloatArray, total: float, n_examples: int, resolution: object 
 def _as_integers(losses: FloatArray, step: Fraction, total_weight: float, n_trees: int) -> NodeErrors:
     scaled = losses / float(step)
     if not scaled.max() * n_trees < INT64_SAFE:
-        raise ValueError(f"resolution: expected a step that keeps losses below 2^62 units, got {step}")
+        raise ValueError(
+            f"resolution: expected a step that keeps losses below 2^62 units, got {step}; take a larger one"
+        )
     return NodeErrors(np.rint(scaled).astype(np.int64), step / Fraction(total_weight), step)

@@ -18,6 +18,9 @@ from ipforest._internal.arrays import IntArray
 SEPARATORS = (",", ";", "\t")
 """Separators that are recognised; others are asked for."""
 
+MIN_ZEROS = 0.05
+"""Share of zero bytes from which on a file is taken for UTF-16; one is a fault of a text."""
+
 MARKS_OF_ENCODINGS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # begins as the mark of UTF-16
@@ -152,9 +155,13 @@ def _decoded(data: bytes, path: str, encoding: str | None) -> str:
         return _decode(data, encoding, path)
     if b"\0" in data:
         first, second = (b"\0" in data[place::2] for place in (0, 1))
-        if len(data) % 2 == 0 and first != second:  # the high bytes of European letters and of all separators
+        is_frequent = data.count(b"\0") > MIN_ZEROS * len(data)  # the high bytes of European letters and separators
+        if len(data) % 2 == 0 and first != second and is_frequent:
             return _decode(data, "utf-16-be" if first else "utf-16-le", path)
-        raise ValueError(f"{path}: expected a text file, got zero bytes; a spreadsheet is saved as CSV UTF-8 first")
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise ValueError(
+            f"{path}, line {line}: expected a text file, got zero bytes; a spreadsheet is saved as CSV UTF-8 first"
+        )
     return _decode(data, "utf-8", path)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter, validate_data
 
 from ipforest._internal.arrays import Array, FloatArray, refuse_masked
@@ -19,6 +19,9 @@ from ipforest._internal.feature_names import column_labels, column_names, requir
 
 NO_LABELS = "no_validation"
 FLOATS = (np.float64, np.float32)
+MAX_TARGET = 1e140
+"""Squares of larger targets, or their sums, may be infinite."""
+
 DATES = "give dates and durations as numbers, such as days since a day"
 
 
@@ -59,9 +62,9 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     TypeError
         No table of numbers, see `refuse_other_tables`.
     ValueError
-        Columns of words or dates, a column name twice, labels that are missing or of different types, rows of X and y
-        in different orders, columns that are numbered in another order than they stand in or labelled otherwise than
-        in training, or what ``validate_data`` refuses.
+        Columns of words or dates, a column name twice, labels that are missing or of different types, targets whose
+        squares are infinite, rows of X and y in different orders, columns that are numbered in another order than they
+        stand in or labelled otherwise than in training, or what ``validate_data`` refuses.
     """
     refuse_other_tables(X, "X")
     if isinstance(X, np.ndarray) and np.iscomplexobj(X):
@@ -78,6 +81,8 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     if labels is not None:
         require_columns_of_training(X, None, "X")
     checked = validate_data(estimator, X, y, reset=reset, **{"dtype": FLOATS, **options})
+    if isinstance(checked, tuple) and is_regressor(estimator):
+        _require_finite_squares(checked[1])
     if reset:
         estimator._column_labels = labels
     elif labels is not None:
@@ -97,7 +102,7 @@ def refuse_other_tables(X: Any, name: str) -> None:
     Raises
     ------
     TypeError
-        Entries are masked, X is sparse, a mapping, or an array of records or dates.
+        Entries are masked, X is sparse, a mapping, a text, None, or an array of records or dates.
     ValueError
         X has one dimension.
     """
@@ -111,6 +116,8 @@ def refuse_other_tables(X: Any, name: str) -> None:
         raise TypeError(
             f"{name}: expected dense columns, got sparse ones; {name}.sparse.to_dense() fills in what they leave out"
         )
+    if X is None or isinstance(X, str):
+        raise TypeError(f"{name}: expected a table, got {X!r:.60}; a file is read first, as by pandas.read_csv")
     if isinstance(X, Mapping):
         raise TypeError(f"{name}: expected a table, got a {type(X).__name__} of columns; use pandas.DataFrame({name})")
     kind = X.dtype.kind if isinstance(X, np.ndarray) else ""
@@ -219,16 +226,42 @@ def _require_numbers(X: Any, estimator: Any) -> None:
         raise ValueError(f"X: expected a table, got a {type(X).__name__} that is still to be computed; use X.collect()")
     frame = X.to_pandas() if hasattr(X, "to_pandas") else X
     if not isinstance(frame, pd.DataFrame):
-        return
+        frame = _texts(frame)
     for name, count in Counter(frame.columns).items():
         if count > 1:
             raise ValueError(f"X: expected each column once, got {name!r} {count} times; rename the columns")
     for name, column in frame.items():
+        if np.iscomplexobj(column):
+            raise ValueError(
+                f"X: expected real numbers, got complex ones in column {name!r}. Complex data not supported"
+            )
         cells = column if pd.api.types.is_datetime64_any_dtype(column.dtype) else other_than_numbers(column)
         if not cells.empty:
             cell = cells.iloc[0]
             advice = DATES if isinstance(cell, date | timedelta | pd.Period) else _advice(name, estimator)
             raise ValueError(f"X: expected numbers, got {cell!r} in column {name!r}; {advice}")
+
+
+def _texts(X: Any) -> pd.DataFrame:
+    """Take the columns of an array, or of lists, that hold a text which is no number."""
+    cells = np.asarray(X) if isinstance(X, np.ndarray) or _holds_text(X) else np.empty((0, 0))
+    if cells.dtype.kind not in "OU" or cells.ndim != 2:
+        return pd.DataFrame()
+    frame = pd.DataFrame(cells.astype(object))
+    return frame[[name for name, column in frame.items() if _holds_text([other_than_numbers(column)])]]
+
+
+def _holds_text(rows: Any) -> bool:
+    return isinstance(rows, list | tuple) and any(isinstance(cell, str) for row in rows if np.ndim(row) for cell in row)
+
+
+def _require_finite_squares(targets: Array) -> None:
+    """Refuse targets whose squared error is no number."""
+    largest = float(np.abs(targets).max(initial=0))
+    if largest > MAX_TARGET:
+        raise ValueError(
+            f"y: expected targets of at most {MAX_TARGET:g}, whose squares can be summed, got {largest:g}; divide them"
+        )
 
 
 def other_than_numbers(column: pd.Series) -> pd.Series:

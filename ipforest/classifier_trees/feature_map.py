@@ -54,9 +54,9 @@ class ScaledFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
 
     def fit(self, X: Array, y: Array) -> Self:
         """Learn means and standard deviations, of y nothing."""
-        scaler = StandardScaler().fit(X)
-        self.mean_ = np.nan_to_num(scaler.mean_) if self.scale else np.zeros(X.shape[1])
-        self.spread_ = np.nan_to_num(scaler.scale_, nan=1.0) if self.scale else np.ones(X.shape[1])
+        scaler = StandardScaler().fit(np.where(np.isnan(X).all(axis=0), 0, X))
+        self.mean_ = scaler.mean_ if self.scale else np.zeros(X.shape[1])
+        self.spread_ = scaler.scale_ if self.scale else np.ones(X.shape[1])
         self.feature_of_weight_ = sparse.eye_array(X.shape[1], format="csr")
         return self
 

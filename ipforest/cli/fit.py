@@ -271,6 +271,8 @@ def _holds_numbers(target: pd.Series) -> bool:
 
 def _check_classes(target: pd.Series, file: str) -> None:
     """Refuse a target of one class, and classes that cannot be both trained on and held out."""
+    from ipforest.tabular.column_kinds import same_but_for_case
+
     where = f"{file}, column {target.name}"
     counts = target.value_counts()
     if len(counts) < 2:
@@ -278,6 +280,8 @@ def _check_classes(target: pd.Series, file: str) -> None:
     if counts.min() < 2:
         hint = "; a number is predicted with --regression" if _holds_numbers(target) else ""
         raise ValueError(f"{where}: expected at least two rows of each class, got one of {counts.idxmin()!r}{hint}")
+    for remark in same_but_for_case(list(counts.index)):
+        print_note(f"{where}: {remark}")
 
 
 def _check_one_hot_names(table: pd.DataFrame, file: str) -> None:

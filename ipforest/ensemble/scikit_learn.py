@@ -61,6 +61,7 @@ JUDGED = ("log_loss", "exponential", "squared_error")
 TREE_ARGUMENTS = ("n_features", "n_classes", "n_outputs")
 """What scikit-learn's trees are made with."""
 
+FOUND = "; give what the search found, model.best_estimator_"
 SUPPORTED = "RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or ExtraTree*"
 
 
@@ -79,6 +80,8 @@ def read_sklearn(model: Any) -> Forest | BoostedTrees:
                 "; read its last step, read(pipeline[-1]), and predict from pipeline[:-1].transform(X); within a "
                 f"budget, {in_two_parts('EarlyExit(FrozenEstimator(pipeline[-1]))')}"
             )
+        elif hasattr(inner, "best_estimator_"):
+            cure = FOUND
         raise TypeError(
             f"model: expected scikit-learn's {SUPPORTED}, GradientBoosting* or HistGradientBoosting*, "
             f"got {_name_of(inner)}{cure}"
@@ -156,6 +159,8 @@ def averaging_trees(estimator: Any) -> Any:
         cure = ""
         if isinstance(inner, Pipeline):
             cure = f"; {in_two_parts('BudgetPrune(pipeline[-1])')}"
+        elif hasattr(inner, "best_estimator_"):
+            cure = FOUND
         elif hasattr(inner, "fit"):
             cure = (
                 "; boosted trees and other classifiers go into EarlyExit(FrozenEstimator(model), budget=...), boosted "

@@ -457,6 +457,11 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         """Check the parameters before any training."""
         if not is_classifier(self.estimator):
             raise TypeError(f"estimator: expected a classifier, got {type(self.estimator).__name__}")
+        fitted = unfrozen(self.estimator)
+        if isinstance(getattr(fitted, "classes_", None), list):
+            raise TypeError(
+                f"estimator: expected a classifier of one target, got {type(fitted).__name__} of {len(fitted.classes_)}"
+            )
         ensemble = unfrozen(self.estimator)
         if isinstance(ensemble, Pipeline):
             cure = in_two_parts("EarlyExit(FrozenEstimator(pipeline[-1]))")

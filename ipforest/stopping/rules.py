@@ -198,15 +198,49 @@ def keenness_along(rule: FittedRule, paths: StoppingPaths) -> FloatArray:
     Returns
     -------
     ndarray of float64, shape (n_samples, n_stages)
+
+    Raises
+    ------
+    TypeError, ValueError
+        The rule answers otherwise than `FittedRule` says.
     """
     keen = np.full(paths.signal.shape, -inf)
     memory = np.zeros(paths.n_samples, dtype=np.int64)
     for stage in range(paths.n_stages):
         rows = np.flatnonzero(paths.last > stage)
-        keen[rows, stage], memory[rows] = rule.keenness(
-            np.full(rows.size, stage), paths.signal[rows, stage], memory[rows]
-        )
+        keen[rows, stage], memory[rows] = _answered(rule, stage, paths.signal[rows, stage], memory[rows])
     return keen
+
+
+def _answered(rule: FittedRule, stage: int, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
+    """Ask a rule, and require numbers of it, one for each example, and integers to remember."""
+    expected = f"stopping: expected {type(rule).__name__}.keenness(stage, signal, memory)"
+    answer = rule.keenness(np.full(signal.size, stage), signal, memory)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise TypeError(f"{expected} to return keenness and memory, got {type(answer).__name__}")
+    keen, remembered = np.asarray(answer[0], dtype=float), np.asarray(answer[1])
+    if keen.shape != signal.shape or remembered.shape != signal.shape:
+        raise ValueError(f"{expected} to return shapes {signal.shape}, got {keen.shape} and {remembered.shape}")
+    if remembered.dtype.kind not in "iub":
+        raise TypeError(f"{expected} to return a memory of integers, got {remembered.dtype}")
+    if np.isnan(keen).any():
+        seen = signal[np.isnan(keen).argmax()]
+        raise ValueError(f"{expected} to return numbers, got nan at stage {stage} for the signal {seen:.6g}")
+    return keen, remembered
+
+
+def _require_same_alone(rule: FittedRule, keenness: FloatArray, paths: StoppingPaths) -> None:
+    """Require that a rule says the same of an example among others and in another order: a session has it alone."""
+    among = np.arange(paths.n_samples)[::-2]
+    again = keenness_along(rule, paths.of(among))
+    differs = ~np.isclose(keenness[among], again, rtol=1e-9, atol=1e-12)
+    if differs.any():
+        row, stage = np.argwhere(differs)[0]
+        raise ValueError(
+            f"stopping: expected {type(rule).__name__}.keenness to depend on each example alone, as a session knows no "
+            f"other, got {keenness[among[row], stage]:.6g} at stage {stage} and, among fewer examples, "
+            f"{again[row, stage]:.6g} for the same one"
+        )
 
 
 def cross_fitted_keenness(rule: StoppingRule, paths: StoppingPaths, n_folds: int) -> FloatArray:
@@ -312,10 +346,18 @@ def learn_stopping(
 def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int, score: ScoreOfStops | None) -> LearntStopping:
     """Fit a rule; a level costs and loses what it does cross-fitted, but no less than by the rule itself.
 
-    Where the folds disagree about whether to buy at all, their mean is no policy.
+    Where the folds disagree about whether to buy at all, their mean is no policy. Rules that compiled walks follow by
+    their tables are not asked a second time.
     """
     fitted = rule.fit(paths)
+    if not hasattr(fitted, "keenness"):
+        raise TypeError(
+            f"stopping: expected {type(rule).__name__}.fit to return an object with keenness(stage, signal, memory), "
+            f"got {type(fitted).__name__}"
+        )
     keenness = cross_fitted_keenness(rule, paths, n_folds), keenness_along(fitted, paths)
+    if not hasattr(fitted, "tables"):
+        _require_same_alone(fitted, keenness[1], paths)
     unseen, own = (stopping_curve(keen, paths) for keen in keenness)
     own = own.at(unseen.level)
     curve = unseen._replace(cost=np.maximum(unseen.cost, own.cost), error=np.maximum(unseen.error, own.error))

@@ -26,6 +26,7 @@ MIN_RUN = 20
 """Rows from which on integers that go up by one from row to row are taken for the number of the row."""
 QUANTITY = re.compile(r"[<>~≈≤≥]?\s*[+-]?[0-9][0-9.,]*\s*[^\W\d_]{1,6}(/\w+)?|\([0-9.,\s]+\)|[A-Z]{3}\s?[0-9][0-9.,]*")
 """A number with a unit, a currency's letters, a comparison or an accountant's brackets."""
+DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}([T ][0-9:.Z+]+)?")
 NAMELESS = re.compile(r"|unnamed: \d+")
 ID = re.compile(r"(^|[^a-z])(ids?|uuid|guid)([^a-z]|$)|^(index|row|rownames?|row (names?|numbers?))$")
 
@@ -51,7 +52,7 @@ class Column:
     n_words : int
         Different words; 0 for numbers.
     remark : str
-        Why it is left out, how its numbers are written, or which words look like numbers.
+        Why it is left out, how its numbers are written, or which words may not be meant.
     """
 
     name: str
@@ -152,9 +153,30 @@ def _told(
         return Column(name, Kind.LEFT_OUT, missing, 0, reason)
     if numbers is not None:
         return Column(name, Kind.NUMBERS, missing, 0, str(reading or PLAIN).strip())
+    return Column(name, Kind.WORDS, missing, len(different), _remark_on_words(different))
+
+
+def _remark_on_words(different: Sequence[str]) -> str:
+    """Say of the words of a column what may be no intention: numbers, dates, and words that differ in case alone."""
+    if all(map(DATE.fullmatch, different)):
+        return "dates as words, so that another date says nothing; as numbers, such as days since a day, it would"
     like_numbers = [text for text in different if PLAIN.plain(text) is not None]
-    remark = f"{some_names([*map(repr, like_numbers)])} taken as words, too" if like_numbers else ""
-    return Column(name, Kind.WORDS, missing, len(different), remark)
+    remarks = [f"{some_names([*map(repr, like_numbers)])} taken as words, too"] if like_numbers else []
+    return "; ".join([*remarks, *same_but_for_case(different)])
+
+
+def same_but_for_case(different: Sequence[str]) -> list[str]:
+    """Name two words that differ by case or blanks alone, in a list that is empty without such.
+
+    >>> same_but_for_case(["male", "Female", "Male"])
+    ["'male' and 'Male' count as two"]
+    """
+    first: dict[str, str] = {}
+    for text in different:
+        other = first.setdefault(folded(text), text)
+        if other != text:
+            return [f"{other!r} and {text!r} count as two"]
+    return []
 
 
 def _why_no_words(name: str, n_different: int, n_present: int, *, keep: bool) -> str:

@@ -410,7 +410,9 @@ def _row(where: str, record: Mapping[str, Any]) -> Row:
     """Read one record; an empty cell, None and NaN are no group and no name."""
     cells = {key: record[key] for key in COLUMNS if not _is_empty(record.get(key))}
     if "cost" not in cells:
-        raise ValueError(f"{where}: expected a cost, got none")
+        names = [str(key) for key in record if key not in COLUMNS]
+        others = f" among {some_names(names)}" if names else ""
+        raise ValueError(f"{where}: expected a cost, in a row for each feature, got none{others}")
     cost = _price(where, "cost", cells["cost"])
     feature, group = (str(cells[key]).strip() if key in cells else None for key in ("feature", "group"))
     delayed = _mark(where, record["delayed"]) if "delayed" in record else False

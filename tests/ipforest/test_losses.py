@@ -318,3 +318,24 @@ def test_clipped_values_that_add_up_to_the_parents_are_seen() -> None:
         node_errors(clipped, "squared_error", None, None)
     moved = dataclasses.replace(forest, value=np.array([[0.0], [0.0], [0.0]]), impurity=np.array([1.0, 1.0, 1.0]))
     assert node_errors(moved, "squared_error", None, None).errors.tolist() == [2, 1, 1]
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e5, 3e5), (1e4, 5e6), (1e9, 1e9), (1, 1e4), (1e7, 0), (1e12, 0)])
+def test_targets_may_be_amounts_of_money(scale: float, offset: float) -> None:
+    y = np.round(offset + scale * (X_TRAIN[:, 0] - X_TRAIN[:, 0].mean()) + np.linspace(0, scale / 9, len(X_TRAIN)), 2)
+    model = RandomForestRegressor(5, random_state=0).fit(X_TRAIN, y)
+    assert min(tree.tree_.impurity.min() for tree in model.estimators_) < -1e-9  # rounding of zeros
+    errors = node_errors(Forest.from_sklearn(model), "squared_error", None, None)
+    roots = Forest.from_sklearn(model).tree_offsets[:-1]
+    in_bag = [tree.tree_.impurity[0] for tree in model.estimators_]
+    assert float(errors.error_unit * int(errors.errors[roots].sum())) == pytest.approx(np.mean(in_bag), rel=1e-3)
+
+
+@pytest.mark.parametrize("outlier", [1e12, 1e30])
+def test_losses_that_are_integers_as_all_large_floats_are_no_counts(outlier: float) -> None:
+    y = X_TRAIN[:, 0].copy()
+    y[0] = outlier
+    forest = Forest.from_sklearn(DecisionTreeRegressor(max_depth=1, random_state=0).fit(X_TRAIN, y))
+    errors = node_errors(forest, "squared_error", (X_TRAIN, y), None)
+    exact = np.square(y - y.mean()).mean()
+    assert float(errors.error_unit * int(errors.errors[0])) == pytest.approx(exact, rel=1e-3)

@@ -1,11 +1,16 @@
 """What is neither a number nor a table, brought where one belongs: refused in one line that names it."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from budgeted_estimators import REGRESSORS
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import MultiOutputClassifier
 
-from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance
+from ipforest import BudgetPrune, EarlyExit, FeatureCosts, Forest, PruningInstance
 
 X, Y = load_iris(return_X_y=True)
 COSTS = FeatureCosts([1, 2, 3, 4])
@@ -56,3 +61,56 @@ def test_integers_beyond_floats_are_no_values(model) -> None:
 def test_groups_are_no_lists() -> None:
     with pytest.raises(TypeError, match="groups: expected one group per feature, integers, got lists of them"):
         FeatureCosts([1] * 4, [[0, 0], 0, 0, 0], [1])
+
+
+@pytest.mark.parametrize(
+    ("table", "problem", "text"),
+    [
+        (None, TypeError, r"^X: expected a table, got None; a file is read first"),
+        ("data.csv", TypeError, r"^X: expected a table, got 'data\.csv'; a file is read first"),
+        ([["1", "a"]] * len(Y), ValueError, r"^X: expected numbers, got 'a' in column 1; encode words before"),
+        (np.array([["1", "a"]] * len(Y)), ValueError, r"^X: expected numbers, got 'a' in column 1; encode words"),
+        (pd.DataFrame({"a": [1j] * len(Y)}), ValueError, r"^X: expected real numbers, got complex ones in column 'a'"),
+    ],
+)
+def test_what_is_no_table_of_numbers_is_refused_in_one_line(table, problem, text) -> None:
+    with pytest.raises(problem, match=text) as refused:
+        BudgetPrune(RandomForestClassifier(2)).fit(table, Y)
+    assert "\n" not in str(refused.value)
+
+
+def test_texts_that_are_numbers_are_numbers(model) -> None:
+    np.testing.assert_array_equal(model.predict(X.astype(str).tolist()), model.predict(X))
+
+
+@pytest.mark.parametrize("make", REGRESSORS.values(), ids=REGRESSORS)
+def test_targets_whose_squares_are_no_numbers_are_refused(make) -> None:
+    with pytest.raises(ValueError, match=r"^y: expected targets of at most 1e\+140, whose squares .* got 2e\+200"):
+        make(COSTS).fit(X, Y * 1e200)
+
+
+def test_several_targets_are_refused_by_name() -> None:
+    two = np.column_stack([Y, Y > 0])
+    for several in (RandomForestClassifier(2), MultiOutputClassifier(RandomForestClassifier(2))):
+        kind = type(several).__name__
+        with pytest.raises(TypeError, match=f"^estimator: expected a classifier of one target, got {kind} of 2$"):
+            EarlyExit(FrozenEstimator(several.fit(X, two))).fit(X, Y)
+
+
+def test_a_search_is_asked_for_what_it_found() -> None:
+    search = GridSearchCV(RandomForestClassifier(2, random_state=0), {"max_depth": [1, 2]}, cv=2).fit(X, Y)
+    for around in (BudgetPrune, EarlyExit):
+        with pytest.raises(TypeError, match=r"got GridSearchCV; give what the search found, model\.best_estimator_$"):
+            around(FrozenEstimator(search)).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", ["budget", "max_cost"])
+def test_no_limit_is_none(name) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}: expected a finite number .*, or None, got inf$"):
+        BudgetPrune(RandomForestClassifier(2), **{name: np.inf}).fit(X, Y)
+
+
+def test_a_price_list_that_lies_on_its_side_is_refused() -> None:
+    wide = pd.DataFrame([[1, 2]], columns=["age", "ldl"])
+    with pytest.raises(ValueError, match=r"expected a cost, in a row for each feature, got none among age, ldl$"):
+        BudgetPrune(RandomForestClassifier(2), feature_costs=wide).fit(X, Y)

@@ -28,6 +28,7 @@ from ipforest.classifier_trees import (
 )
 from ipforest.classifier_trees.adaboost_rs import AdaBoostVotes
 from ipforest.classifier_trees.block_descent import PRUNINGS, DescentSettings
+from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import FeatureCosts
 
 pytestmark = pytest.mark.xdist_group("growing")
@@ -316,3 +317,10 @@ def test_how_many_lambdas_may_be_an_integer_of_numpy(model: Any) -> None:
         clone(model).set_params(objective__lambdas=n, random_state=0).fit(X, Y).candidates_ for n in (2, np.int64(2))
     ]
     assert [candidate.cost for candidate in counts[0]] == [candidate.cost for candidate in counts[1]]
+
+
+def test_a_column_without_a_value_scales_to_zero_without_a_warning() -> None:
+    X = np.array([[1.0, np.nan], [3.0, np.nan]])
+    scaled = ScaledFeatures().fit(X, np.zeros(2))
+    np.testing.assert_array_equal(scaled.transform(X), [[-1, 0], [1, 0]])
+    np.testing.assert_array_equal(scaled.transform(np.array([[2.0, 5.0]])), [[0, 5]])

@@ -1,4 +1,5 @@
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -234,3 +235,46 @@ def test_errors_of_certified_stopping() -> None:
 def test_a_rule_has_one_bin_of_one_example_at_least(rule: Any, name: str) -> None:
     with pytest.raises(ValueError, match=f"{name}: expected an integer >= 1, got 0"):
         rule(**{name: 0})
+
+
+def answering(answer: Any) -> Any:
+    """Make a rule that learns nothing, and answers by a function of stage, signal and memory."""
+
+    class Own:
+        keenness = staticmethod(answer)
+
+    return SimpleNamespace(fit=lambda paths: Own())
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem", "text"),
+    [
+        (lambda stage, signal, memory: 1 - signal, TypeError, r"to return keenness and memory, got ndarray$"),
+        (lambda stage, signal, memory: (0.5, memory), ValueError, r"to return shapes \(\d+,\), got \(\) and"),
+        (lambda stage, signal, memory: (signal, signal), TypeError, r"to return a memory of integers, got float64$"),
+        (lambda stage, signal, memory: (signal + np.nan, memory), ValueError, r"to return numbers, got nan at stage 0"),
+        (lambda stage, signal, memory: (signal - signal.max(initial=0), memory), ValueError, r"on each example alone"),
+        (lambda stage, signal, memory: (np.argsort(-signal), memory), ValueError, r"on each example alone"),
+        (lambda stage, signal, memory: (signal + memory, np.arange(len(signal))), ValueError, r"on each example alone"),
+    ],
+    ids=["no memory", "a scalar", "memory of floats", "nan", "less the largest", "ranks", "by position"],
+)
+def test_a_rule_that_answers_otherwise_than_a_session_asks_is_refused(
+    answer: Any, problem: type[Exception], text: str
+) -> None:
+    with pytest.raises(problem, match=r"^stopping: expected Own\.keenness.* " + text):
+        learn_stopping(answering(answer), random_paths(0), 5)
+
+
+def test_a_rule_of_ones_own_is_taken_as_the_threshold() -> None:
+    paths = random_paths(0)
+    own, threshold = (
+        learn_stopping(rule, paths, 5)[0].curve
+        for rule in (answering(lambda stage, signal, memory: (1 - signal, memory)), ThresholdStopping())
+    )
+    np.testing.assert_array_equal(own.cost, threshold.cost)
+
+
+def test_fit_of_a_rule_returns_what_answers() -> None:
+    with pytest.raises(TypeError, match=r"^stopping: expected SimpleNamespace\.fit to return an object with keenness"):
+        learn_stopping(SimpleNamespace(fit=lambda paths: paths), random_paths(0), 5)

@@ -142,7 +142,7 @@ def test_what_does_not_match_is_refused_with_its_line(write, text: str, message:
         ('{"a": 1, "a": 2}', "expected each key once, got 'a' 2 times"),
         ('{"a": 1', "expected a price list in JSON"),
         ("3", "expected an object of prices by name or a list of records, got int"),
-        ('{"a": null}', "'a': expected a cost, got none"),
+        ('{"a": null}', "'a': expected a cost, in a row for each feature, got none"),
     ],
 )
 def test_json_that_is_no_price_list(write, text: str, message: str) -> None:
