@@ -26,7 +26,7 @@ from ipforest.ensemble.categories import FROM_DTYPE, is_from_dtype
 from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
-from ipforest.frontiers.budget_boost import COARSE, BoostGrowth, BoostSearch, BudgetBoost, BudgetBoostRegressor
+from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
 from ipforest.frontiers.work import TimeIsOver, Work
@@ -38,9 +38,6 @@ SEEDS = 2**31
 BOOSTING_AMONG_OTHERS = BoostSearch(n_prunings=2, single_price=False)
 FOREST_AMONG_OTHERS = ForestSearch(n_lookahead=10)
 """Where boosted trees and forests are on one frontier, fewer of each do: what the one lacks the other has."""
-
-GROWTH_AMONG_OTHERS = BoostGrowth(max_bins=COARSE)
-"""There boosted trees have as few bins as forests, and grow in less than half the time."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -178,10 +175,7 @@ class ManyFrontiers(JointFrontier):
             boost, forest = (
                 (BudgetBoost, BudgetForest) if is_classifier(self) else (BudgetBoostRegressor, BudgetForestRegressor)
             )
-            return (
-                boost(growth=GROWTH_AMONG_OTHERS, search=BOOSTING_AMONG_OTHERS),
-                forest(search=FOREST_AMONG_OTHERS),
-            )
+            return boost(search=BOOSTING_AMONG_OTHERS), forest(search=FOREST_AMONG_OTHERS)
         return self.estimators
 
     def _check_training(self) -> None:
@@ -285,8 +279,8 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     ----------
     estimators : sequence of estimator, optional
         By default a `BudgetBoost` and a `BudgetForest` that try less than they do by themselves
-        (`BOOSTING_AMONG_OTHERS`, `GROWTH_AMONG_OTHERS`, `FOREST_AMONG_OTHERS`). Each is one of these, a `NestedCascade`
-        or a `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
+        (`BOOSTING_AMONG_OTHERS`, `FOREST_AMONG_OTHERS`). Each is one of these, a `NestedCascade` or a
+        `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
         `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped when sure.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         See `BudgetBoost`. Estimators other than `BudgetBoost` and `BudgetForest` see the numbers of the categories: in
