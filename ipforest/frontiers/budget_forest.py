@@ -56,6 +56,9 @@ UNAFFORDABLE = 1e12
 NESTED_TREES = 0.7
 """Nested forests have so many trees of each of two kinds, as a share of ``n_estimators``."""
 
+MOST_REGROWN = 6
+"""Forests are grown anew on what so many of the frontier buy, evenly spread over its order of cost."""
+
 JUDGING_TREES = 20
 """Forests of no more trees tell whether a context is worth asking for."""
 
@@ -370,7 +373,7 @@ class GrownForests(GrownFrontier):
         return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
 
     def _on_frontier(self, forests: Sequence[Forest], validation: Labelled) -> list[Forest]:
-        """Take the forests that buy something, and than which no cheaper one loses less on validation examples."""
+        """Take some of the forests that buy something, and than which no cheaper one loses less on validation."""
         X, loss = validation.X.astype(np.float32), self._loss_on(validation)
         costs = [float(forest.cost(X, self.costs_).mean()) for forest in forests]
         least, taken = inf, []
@@ -379,7 +382,8 @@ class GrownForests(GrownFrontier):
             if costs[place] > 0 and lost < least:
                 taken.append(forests[place])
             least = min(least, lost)
-        return taken
+        spread = np.linspace(0, len(taken) - 1, min(MOST_REGROWN, len(taken))).round().astype(int)
+        return [taken[place] for place in spread.tolist()]
 
     def _regrown(self, forests: Sequence[Forest], leaf: int, data: _Training, random: Any) -> Iterator[Forest]:
         """For each forest grow deep trees on what the training examples buy in it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2, prod
 from threading import local
 from typing import Any, Literal, TypeAlias
@@ -374,34 +374,38 @@ class Grower:
         self, tree: loop.TreeArrays, n_nodes: int, examples: CodedExamples, rows: npt.NDArray[np.int32]
     ) -> GrownTree:
         statistics = tree.statistics[:n_nodes]
-        left, right = tree.left[:n_nodes].copy(), tree.right[:n_nodes].copy()
-        missing_left = tree.missing_left[:n_nodes].copy()
-        feature, side = tree.feature[:n_nodes], tree.side[:n_nodes]
-        tests = np.flatnonzero((feature >= 0) & examples.is_category[feature])
-        is_swapped = missing_left[tests]
-        swapped = tests[is_swapped]
-        left[swapped], right[swapped], missing_left[swapped] = right[swapped], left[swapped], False
-        category_set = np.full(n_nodes, -1, dtype=np.int32)
-        category_set[tests] = np.arange(tests.size)
-        goes_left = side[tests] == np.where(is_swapped, RIGHT, LEFT)[:, None]
         if isinstance(self.impurity, Gradient):
             value = -statistics[:, :1] / np.maximum(statistics[:, 1:2] + self.impurity.l2, np.finfo(float).tiny)
         else:
             value = statistics[:, :-1] / statistics[:, :-1].sum(axis=1, keepdims=True)
-        return GrownTree(
-            left=left,
-            right=right,
-            feature=feature.copy(),
-            threshold=np.where(category_set < 0, tree.threshold[:n_nodes], 0.0),
-            missing_left=missing_left,
+        grown = GrownTree(
+            left=tree.left[:n_nodes].copy(),
+            right=tree.right[:n_nodes].copy(),
+            feature=tree.feature[:n_nodes].copy(),
+            threshold=tree.threshold[:n_nodes].copy(),
+            missing_left=tree.missing_left[:n_nodes].copy(),
             value=value,
             weight=tree.weight[:n_nodes].copy(),
             n_samples=statistics[:, -1].astype(np.int64),
             impurity=tree.impurity[:n_nodes].copy(),
-            category_set=category_set,
-            left_categories=_sets_of_categories(goes_left, feature[tests], examples),
+            category_set=np.full(n_nodes, -1, dtype=np.int32),
+            left_categories=np.empty((0, 0), dtype=bool),
             ends=_ends(tree, n_nodes, rows, examples.n_samples),
         )
+        return _with_categories(grown, tree.side[:n_nodes], examples) if examples.is_category.any() else grown
+
+
+def _with_categories(tree: GrownTree, side: npt.NDArray[np.uint8], examples: CodedExamples) -> GrownTree:
+    """Write tests of categories as sets that go left, missing ones right; ``side`` tells where each code goes."""
+    left, right, missing_left = tree.left, tree.right, tree.missing_left
+    tests = np.flatnonzero((tree.feature >= 0) & examples.is_category[tree.feature])
+    is_swapped = missing_left[tests]
+    swapped = tests[is_swapped]
+    left[swapped], right[swapped], missing_left[swapped] = right[swapped], left[swapped], False
+    tree.category_set[tests] = np.arange(tests.size)
+    tree.threshold[tests] = 0.0
+    goes_left = side[tests] == np.where(is_swapped, RIGHT, LEFT)[:, None]
+    return replace(tree, left_categories=_sets_of_categories(goes_left, tree.feature[tests], examples))
 
 
 def _ends(tree: loop.TreeArrays, n_nodes: int, rows: npt.NDArray[np.int32], n_samples: int) -> npt.NDArray[np.int32]:
