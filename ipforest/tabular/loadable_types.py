@@ -129,11 +129,11 @@ LOSSES = frozenset(f"sklearn._loss._loss.Cy{name}" for name in _LOSSES)
 NAMED_TUPLES = frozenset(
     f"ipforest.{name}"
     for name in (
+        "choosing.measurement.Measurement",
         "stopping.stopped.Candidate",
         "stopping.rules.Curve",
         "stopping.rules.LearntStopping",
         "frontiers.joint_frontier.Frontier",
-        "frontiers.joint_frontier.Measurement",
         "frontiers.joint_frontier.Member",
         "ensemble.trees.Passing",
         "_internal.examples.Labelled",

@@ -30,7 +30,7 @@ from ipforest import (
     NestedStages,
     RunSettings,
 )
-from ipforest.frontiers.joint_frontier import Measurement
+from ipforest.choosing.measurement import Measurement
 from ipforest.frontiers.scores import soft_error
 from ipforest.stopping.stages import StagesInOrder
 from ipforest.tabular.model_files import load_model, save_model
