@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ipforest._internal.arrays import Array
-from ipforest.deployment.document import document_of
+from ipforest.deployment.document import document_of_numbers
 from ipforest.deployment.reader import SETTLED_SLACK, SUREST, TIE, Trees
 from ipforest.estimator import BudgetedEstimator
 
@@ -37,7 +37,7 @@ def write_onnx_model(model: BudgetedEstimator) -> Any:
     """
     from onnx import TensorProto, checker, helper
 
-    document = document_of(model)
+    document = document_of_numbers(model, "ONNX")
     graph = _Graph()
     outputs, cost = _Writer(graph, document).answers()
     classes, width = document["classes"], 1 if document["classes"] is None else len(document["classes"])
@@ -204,7 +204,7 @@ class _Ensemble:
         self.feature = np.maximum(np.array(trees.feature), 0)
         self.threshold, self.missing_left = np.array(trees.threshold, dtype=np.float64), np.array(trees.missing_left)
         depth, self.is_root = np.zeros(self.left.size, dtype=np.int64), np.isin(np.arange(self.left.size), self.root)
-        first, tree = np.zeros(self.left.size, dtype=np.int64), np.array(trees.first_output)
+        first, tree = np.zeros(self.left.size, dtype=np.int64), np.array(document["first_output"])
         first[self.root] = tree
         for node in np.flatnonzero(self.is_inner).tolist():
             sides = [self.left[node], self.right[node]]
@@ -214,10 +214,11 @@ class _Ensemble:
         self.value, self.lowest, self.highest = np.zeros((3, self.left.size, self.base.size))
         for name in ("value", "lowest", "highest"):
             np.put_along_axis(getattr(self, name), columns, getattr(trees, name), axis=1)
-        self.set_of_node = np.array(trees.set_of_node or [-1] * self.left.size)
-        width = max((member for members, _ in trees.sets for member in members), default=0) + 2
-        self.holds = np.array([np.full(width, others) for _, others in trees.sets] or [np.zeros(width, dtype=bool)])
-        for held, (members, others) in zip(self.holds, trees.sets, strict=False):
+        self.set_of_node = np.array(document["category_set"] or [-1] * self.left.size)
+        sets = document["sets"]
+        width = max((member for members, _ in sets for member in members), default=0) + 2
+        self.holds = np.array([np.full(width, others) for _, others in sets] or [np.zeros(width, dtype=bool)])
+        for held, (members, others) in zip(self.holds, sets, strict=False):
             held[np.array(members, dtype=np.int64)] = not others
 
     def tested(self, n_features: int) -> Array:

@@ -226,6 +226,7 @@ class BudgetPrune(ForestPruner):
         self._keep_classes(classes)
         labels = checked_labels(y, examples, classes, "y")
         data = Labelled(examples, labels, checked_weight(sample_weight, X, examples))
+        self._keep_held_out(data)
         names = getattr(self, "feature_names_in_", None)
         trees: Any = replace(summed, feature_names=names, categories=Categories())
         self.forest_ = fill_inner_values(trees, data.X, data.weight)
