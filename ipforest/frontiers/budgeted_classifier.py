@@ -226,7 +226,7 @@ class ManyFrontiers(JointFrontier):
             try:
                 part.check()
             except TimeIsOver:
-                work.left_out.append(f"{type(self.estimators_[-1]).__name__}: {type(estimator).__name__}")
+                work.left_out.append(f"{type(self._chosen_from[number - 1]).__name__}: {type(estimator).__name__}")
                 break
             try:
                 self._fit_one(model, training, validation, random, part)

@@ -485,11 +485,10 @@ def bin_at(cuts: FloatArray, signal: float) -> int:
 def merged_points(lam: FloatArray, crossing: FloatArray) -> FloatArray:
     """Add the lambdas from which bins stop to the points of the stage after; leave out those beyond which all stop."""
     added = crossing[crossing < np.inf]
-    points = np.unique(np.concatenate((lam, added)))
-    if added.size < crossing.size:
-        return points
-    kept: FloatArray = points[points <= max(0.0, added.max())]
-    return kept
+    points: FloatArray = np.unique(np.concatenate((lam, added)))
+    if added.size == crossing.size:
+        points = points[points <= max(0.0, added.max())]
+    return points
 
 
 @inner_njit
