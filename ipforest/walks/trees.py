@@ -70,6 +70,7 @@ def packed(splits: Splits) -> Splits:
     nodes = aligned_empty(max(n, 2), NODE)
     for name in NODE.fields or ():
         nodes[name][:n] = getattr(splits, name)
+    nodes["left"][n:] = -1  # what is no node is no test either
     return splits._replace(**{name: nodes[name] for name in NODE.fields or ()})
 
 

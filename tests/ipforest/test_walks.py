@@ -22,10 +22,12 @@ from ipforest.ensemble.category_sets import CategorySets
 from ipforest.frontiers import AveragedTrees, AveragedTreesRegressor
 from ipforest.frontiers.context_cascades import ContextRouter
 from ipforest.policy import Policy, TreesInOrder
+from ipforest.results import Pruning
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.early_exit import EarlyExitPolicy
 from ipforest.stopping.rules import CertifiedRule, StagedRule, ThresholdStopping
 from ipforest.stopping.stages import Stage, StagesInOrder
+from ipforest.walks import packed
 from ipforest.wrappers.calibration import CalibratedClassifier
 
 N_FEATURES = 6
@@ -333,3 +335,13 @@ def test_what_is_ready_is_neither_state_nor_copied_nor_pickled() -> None:
         assert getattr(other, "_kept", None) is None
         assert np.array_equal(other.predict(X), expected)
         assert other._ready.policy.owner is other
+
+
+def test_a_tree_of_one_leaf_has_no_test_in_the_memory_beside_it() -> None:
+    X, y = load_iris(return_X_y=True)
+    forest = Forest.from_sklearn(RandomForestClassifier(1, max_depth=1, random_state=0).fit(X, y))
+    leaf = forest.prune(Pruning(np.zeros(forest.n_internal, dtype=bool)))
+    assert leaf.n_nodes == 1
+    for _ in range(50):  # what was in the memory before differs
+        splits = packed(leaf.splits)
+        assert (splits.left == -1).all()
