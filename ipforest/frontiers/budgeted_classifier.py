@@ -157,8 +157,8 @@ class ManyFrontiers(JointFrontier):
         """
         other = copy(self) if budget is None else self.at_budget(budget)
         number = self.frontier_.member[other.choice_]
-        other.frontier_ = self.frontier_.only(np.array([other.choice_])).renumbered()
         other._measured = other.measured()
+        other.frontier_ = self.frontier_.only(np.array([other.choice_])).renumbered()
         other.members_, other.choice_ = other.frontier_.choosable((self.members_[number],)), 0
         policy = other.policy()
         if isinstance(policy, StagesInOrder):
