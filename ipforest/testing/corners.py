@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,9 +14,8 @@ PRICES = {0: 2, 1: 3, 2: 1}
 """Cost units of each unit of features, for every example."""
 
 
-@cache
 def corner_instances() -> tuple[PruningInstance, ...]:
-    """Return instances of at most two trees and two examples, the smallest first.
+    """Make instances of at most two trees and two examples, the smallest first, anew: a check may spoil its own.
 
     They are a stump, two stumps that share what they buy (one of them is not worth it), a chain of tests, and a chain
     that shares its purchases with a second tree. All errors and prices are above 0, so that no row is idle because what

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,20 @@ __all__ = ["check_solver"]
 MAX_INTERNAL = 6
 CORNER_LAMBDAS = (Fraction(1, 2), Fraction(1, 5))
 """At the second, the last corner instance is pruned well only by a solver that knows what trees share."""
+
+
+def _problems() -> Iterator[tuple[PruningInstance, Fraction]]:
+    """Make the problems that tell solvers apart: corner instances, and one that keeps nodes at a lambda of 100.
+
+    25/78 lies between the breakpoints 4/13 and 1/3 of the last corner instance, where a rounded lambda does not.
+    """
+    from proofs.crosschecks.random_instances import random_instance
+
+    corners = corner_instances()
+    yield from product(corners, CORNER_LAMBDAS)
+    yield corners[-1], Fraction(25, 78)
+    nine_nodes = random_instance(np.random.default_rng(1))
+    yield replace(nine_nodes, cost_unit=nine_nodes.cost_unit / 100), Fraction(100)
 
 
 def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tuple[str, Check]]:
@@ -83,7 +98,7 @@ def _optimum(instance: PruningInstance, lam: Fraction) -> PruningResult:
 
 
 def _over_problems(test: Callable[[PruningInstance, Fraction], None]) -> None:
-    """Run a test over the corner instances, at lambdas that tell solvers apart, then over drawn problems."""
+    """Run a test over the problems that tell solvers apart, then over drawn ones."""
 
     def noted(instance: PruningInstance, lam: Fraction) -> None:
         from proofs.study.problem import Problem
@@ -95,9 +110,8 @@ def _over_problems(test: Callable[[PruningInstance, Fraction], None]) -> None:
             failure.add_note(f"fails on {problem}: {problem.to_json()}")
             raise
 
-    for instance in corner_instances():
-        for lam in CORNER_LAMBDAS:
-            noted(instance, lam)
+    for problem in _problems():
+        noted(*problem)
 
     @quickly()
     @given(instance=instances(MAX_INTERNAL), lam=lambdas)

@@ -66,6 +66,24 @@ def answers_at_another_lambda(instance, lam):
     return PruningResult.of(true.pruning, (error, cost), lam, Fraction(0), method="", runtime_s=0)
 
 
+def right_below_one(instance, lam):
+    return optimal(instance, lam) if lam < 1 else instance.roots_only
+
+
+def rounds_lambda(instance, lam):
+    return optimal(instance, lam.limit_denominator(10)).pruning
+
+
+def right_when_small(instance, lam):
+    return optimal(instance, lam) if instance.n_internal < 7 else instance.roots_only
+
+
+def spoils_the_instance(instance, lam):
+    instance.errors.setflags(write=True)
+    instance.errors[:] = 0
+    return instance.roots_only
+
+
 class Alternating:
     __name__ = "alternating"
 
@@ -107,6 +125,10 @@ def test_the_solvers_pass(check):
         (SolverInfo("turned", answers_at_another_lambda, exact=True), "falls_with_lambda", "at"),
         (Alternating(), "is_deterministic", "another answer"),
         (SolverInfo("first", looks_at_the_first_tree, exact=True), "order_of_trees_does_not_matter", "order"),
+        (SolverInfo("below one", right_below_one, exact=True), "exact_is_optimal", "not"),
+        (SolverInfo("rounds", rounds_lambda, exact=True), "exact_is_optimal", "not"),
+        (SolverInfo("small", right_when_small, exact=True), "exact_is_optimal", "not"),
+        (spoils_the_instance, "is_deterministic", "the instance was changed"),
         (takes_any_lambda, "refuses_a_negative_lambda", "expected a ValueError"),
     ],
     ids=lambda part: part if isinstance(part, str) else getattr(part, "__name__", getattr(part, "name", "")),
@@ -115,6 +137,13 @@ def test_the_solvers_pass(check):
 def test_a_wrong_solver_fails_its_check(wrong, check, message):
     with pytest.raises((AssertionError, ValueError), match=message):
         dict(check_solver(wrong))[check]()
+
+
+def test_a_solver_that_spoils_its_instance_leaves_those_of_others_alone():
+    with pytest.raises(AssertionError, match="the instance was changed"):
+        dict(check_solver(spoils_the_instance))["is_deterministic"]()
+    for _, check in check_solver("min-cut"):
+        check()
 
 
 def test_an_optimal_solver_without_promises_passes():
