@@ -40,6 +40,7 @@ OPTIMISED, HELD_OUT, BUDGET, FADED = "tab:blue", "tab:orange", "tab:red", "0.85"
 LARGE_DOTS_UP_TO = 80
 LIGHTEST = 0.05
 MAX_SHOWN = 15
+MAX_IN_A_ROW = 4
 RELIABILITY_BINS = 8
 MAX_FONT_SIZE = 9.0
 COLUMN_OF_WORDS, EM_PER_CHARACTER, LINE_HEIGHT = 30, 0.66, 1.3
@@ -325,7 +326,7 @@ def draw_purchases(axes: Axes, acquired: BoolArray, labels: Array | None, names:
     axes.invert_yaxis()
     axes.set(xlabel="share of examples that buy it", xlim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(facecolor="white", edgecolor="none", framealpha=1)
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(len(parts), MAX_IN_A_ROW))
     return axes
 
 

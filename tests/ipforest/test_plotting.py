@@ -245,6 +245,8 @@ def test_purchases_are_shares_of_each_class(stopping) -> None:
     label = np.unique(LABELS_TEST)[0]
     assert axes.containers[0][0].get_width() == pytest.approx(acquired[label == LABELS_TEST, most].mean())
     assert axes.get_yticklabels()[0].get_text() == f"feature {most}"
+    axes.figure.canvas.draw()
+    assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1  # above the bars, not on them
 
 
 @pytest.mark.parametrize("settings", [{}, {"class_costs": [[0, 3], [1, 0]]}])
