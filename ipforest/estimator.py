@@ -31,7 +31,8 @@ from ipforest._internal.feature_names import column_labels, column_names, column
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, read_class_costs
 from ipforest.choosing.frontier import Frontier, spending_limit
-from ipforest.choosing.measures import read_scoring
+from ipforest.choosing.measurement import Measurement
+from ipforest.choosing.measures import name_of, read_scoring
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.choosing.safe_budgets import BOUNDS, keeps
 from ipforest.costs import FeatureCosts, require_no_split_cost
@@ -68,6 +69,9 @@ BY_CHANCE = 1e-6
 
 MIN_SHARE, N_SHARES = 0.25, 25
 """The smallest share of a budget that is tried where it has to be kept for sure, and how many are tried."""
+
+MOST_KEPT_ROWS = 2000
+"""Of the examples held out so many are kept, for a summary to be of some that were not trained on."""
 
 MIN_PRICE, MAX_PRICE = Fraction(10) ** -100, Fraction(10) ** 100
 """Beyond these, sums and quotients of prices are no floats."""
@@ -258,6 +262,8 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     choice_: int
     categories_ = Categories()
     _column_labels: tuple[str, ...] | None = None
+    _validation: tuple[Array, Array] | None = None
+    _measured: Measurement | None = None
     _missing_seen: npt.NDArray[np.bool_] | None = None
     _dtype: npt.DTypeLike | Sequence[npt.DTypeLike] = FLOATS
 
@@ -372,6 +378,8 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
             validation = Labelled(unseen, targets, np.ones(targets.size) if weight_val is None else weight_val)
         if not (training.weight > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
+        is_unseen = X_val is not None or others.size < data.y.size
+        self._keep_held_out(validation if is_unseen else None)
         given = Given(X, data, rows, others, sample_weight is not None, random, groups)
         self._train_and_choose(training, validation, given, **options)
         return self
@@ -379,6 +387,14 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
         self.frontier_ = self._train(training, validation, given, **options)
         self._choose()
+
+    def _keep_held_out(self, examples: Labelled | None) -> None:
+        """Keep examples that were not trained on, evenly spread ones of many, for `measured`."""
+        self._validation = self._measured = None
+        if examples is not None:
+            n = examples.y.size
+            rows = np.arange(n) if n <= MOST_KEPT_ROWS else np.linspace(0, n - 1, MOST_KEPT_ROWS).astype(np.int64)
+            self._validation = examples.X[rows], examples.y[rows]
 
     @abstractmethod
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier | None:
@@ -498,6 +514,87 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         seen = self._seen(X)
         outputs = seen.outputs
         return Answers(seen.labels(outputs), outputs if is_classifier(self) else None, seen.paid, seen.bought)
+
+    def measured(self, X: npt.ArrayLike | None = None, y: npt.ArrayLike | None = None) -> Measurement:
+        """Measure errors, costs and purchases.
+
+        Parameters
+        ----------
+        X, y : arrays, optional
+            Test examples; by default those held out in `fit`, or 2,000 of them. The model looks better on these than it
+            is, as it was chosen on them.
+
+        Returns
+        -------
+        Measurement
+
+        Raises
+        ------
+        ValueError
+            The model keeps no held-out examples, and no others are given; or X without y.
+        """
+        check_is_fitted(self)
+        if X is not None and y is not None:
+            examples, labels = self._checked_part(X, y, getattr(self, "classes_", None), "y")
+        elif X is not None or y is not None:
+            raise ValueError("X, y: expected both or none, got one")
+        elif self._measured is not None:
+            return self._measured
+        elif self._validation is not None:
+            examples, labels = self._validation
+        else:
+            raise ValueError("X: expected examples, as the model keeps none that were held out, got None")
+        sessions = self.sessions(examples.shape[0])
+        sessions.see(examples)
+        return Measurement.of(sessions, labels, getattr(self, "classes_", None), self.class_costs_)
+
+    def summary(self, X: npt.ArrayLike | None = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
+        """Describe what was chosen, from what, and what it comes to.
+
+        Parameters
+        ----------
+        X, y : arrays, optional
+            Test examples; see `measured`.
+        n_units : int
+            How many of the units that are bought most are named.
+
+        Returns
+        -------
+        str
+            Error, or for regression mean squared error and R^2, and cost, with intervals of 95 per cent: Wilson's, and
+            a mean's with its standard error.
+        """
+        measured = self.measured(X, y)
+        units = [unit for unit in self._seller().units() if unit.features]
+        examples = "examples on which it was chosen" if X is None else "examples"
+        offered = self._offered
+        lines = [f"{type(self).__name__}, {self._aim}", f"  takes {self._taken}"]
+        if offered is not None:
+            lines += [f"  of {offered.size} choices at costs from {offered.min():.4g} to {offered.max():.4g}"]
+        lines += [measured.in_words(examples), f"  buys most: {measured.bought_most(units, n_units)}"]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.summary() if self._validation is not None or self._measured is not None else repr(self)
+
+    @property
+    def _aim(self) -> str:
+        """What the model was chosen for, in words."""
+        budget = "no budget" if self.budget is None else f"budget {self.budget}"
+        if self._least_total:
+            return f"least {TOTAL_COST}, {budget}"
+        return budget if self.scoring is None else f"best {name_of(self.scoring)}, {budget}"
+
+    @property
+    def _taken(self) -> str:
+        """What was chosen, in words."""
+        policy = self.policy()
+        return str(getattr(policy, "name", policy.decides_by))
+
+    @property
+    def _offered(self) -> FloatArray | None:
+        """What the choices that there are cost on held-out examples; None where they are not known."""
+        return None
 
     def misclassification_cost(
         self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None

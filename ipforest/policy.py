@@ -267,6 +267,11 @@ class TreesInOrder:
         return self.trees.dtype
 
     @property
+    def name(self) -> str:
+        """How many trees there are, and of which kind."""
+        return f"{self.trees.n_trees} {'boosted' if isinstance(self.trees, BoostedTrees) else 'averaged'} trees"
+
+    @property
     def features(self) -> npt.NDArray[np.int64]:
         """The features that the trees test."""
         return np.unique(self.trees.feature[self.trees.internal_nodes]).astype(np.int64)

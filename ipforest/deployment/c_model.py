@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ipforest.deployment.document import document_of
+from ipforest.deployment.document import document_of_numbers
 from ipforest.deployment.reader import SETTLED_SLACK, SUREST, TIE, Trees
 from ipforest.estimator import BudgetedEstimator
 
@@ -622,7 +622,7 @@ def write_c_model(model: BudgetedEstimator) -> str:
     TypeError, ValueError
         The model is one that `document_of` refuses.
     """
-    document = document_of(model)
+    document = document_of_numbers(model, "C")
     parts = [document["gate"], *document["goals"]] if document["kind"] == "gate" else [document]
     ensembles = [each for part in parts for each in _ensembles_of(part)]
     classes, costs, cap, prices = (document[name] for name in ("classes", "class_costs", "cap", "prices"))

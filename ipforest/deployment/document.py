@@ -19,6 +19,7 @@ from ipforest.adaptive.gated_policy import FULL, AllAtOnce, Constant, GatedPolic
 from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import two_units
 from ipforest.deployment.reader import FORMAT, VERSION
+from ipforest.deployment.table import table_of
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
@@ -33,24 +34,25 @@ from ipforest.stopping.stages import Stage, StagesInOrder
 from ipforest.walks import END
 from ipforest.wrappers.adapted import PolicyAround
 from ipforest.wrappers.calibration import CalibratedPolicy, Calibration
+from ipforest.wrappers.pipeline import BudgetedPipeline
 
 MAX_FLOAT = float(np.finfo(np.float64).max)
 """Stands for an infinite threshold, which JSON does not write: all numbers are at most this."""
 
 
-def write_json(model: BudgetedEstimator) -> str:
+def write_json(model: BudgetedEstimator | BudgetedPipeline) -> str:
     """Write a fitted model as JSON; see `document_of`."""
     return json.dumps(document_of(model), allow_nan=False, separators=(",", ":"))
 
 
-def document_of(model: BudgetedEstimator) -> dict[str, Any]:
+def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
     """Describe how a fitted model buys features, when it stops, and what it answers.
 
     Parameters
     ----------
     model : fitted estimator
         Its trees in order, these with a rule that stops buying, stages whose models are trees, or a gate between two
-        of these; calibrated, and with decision thresholds, or not.
+        of these; calibrated, and with decision thresholds, or not; or one of these in a `BudgetedPipeline`.
 
     Returns
     -------
@@ -63,9 +65,12 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
         A stage, or a model behind a gate, is no ensemble of trees.
     ValueError
         Something decides that the document does not hold: delayed features, a stage that sees what the one before
-        answers, a cap on what a gate buys, another policy than these.
+        answers, a cap on what a gate buys, another policy than these; or columns of a table are computed by more than
+        encoders of categories and imputers of single columns.
     """
     check_is_fitted(model)
+    if isinstance(model, BudgetedPipeline):
+        return document_of(model.estimator_) | {"table": table_of(model)}
     _check_exportable(model)
     seller, (policy, calibrations) = model._seller(), _calibrations(model.policy())
     purse, first_unit = seller.purse(model.max_cost), seller.first_unit
@@ -75,6 +80,7 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
         "classes": None if seller.classes is None else seller.classes.tolist(),
         "class_costs": None if seller.class_costs is None else seller.class_costs.tolist(),
         "features": list(seller.feature_names),
+        "table": None,
         "categories": {str(column): _names(names) for column, names in seller.categories.items()},
         "prices": {"unit_cost": purse.unit_cost.tolist(), "units": two_units(seller.costs).tolist()},
         "cap": None,
@@ -93,6 +99,23 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
     if isinstance(policy, GatedPolicy):
         return document | _gate(policy, seller)
     return document | _part(policy, "model", seller.costs.n_features)
+
+
+def document_of_numbers(model: BudgetedEstimator | BudgetedPipeline, target: str) -> dict[str, Any]:
+    """Describe a model for a format that holds numbers, and no words from which they are computed.
+
+    Raises
+    ------
+    TypeError, ValueError
+        See `document_of`; or the model is a `BudgetedPipeline`.
+    """
+    if isinstance(model, BudgetedPipeline):
+        raise ValueError(
+            f"BudgetedPipeline: expected a model without the preparation of columns (preprocessing_), which {target} "
+            "does not hold, got one with it; write its estimator_, and give the model what preprocessing_ computes, or "
+            "write 'json'"
+        )
+    return document_of(model)
 
 
 def _check_exportable(model: BudgetedEstimator) -> None:
@@ -163,6 +186,7 @@ def _part(policy: Policy, name: str, n_features: int) -> dict[str, Any]:
     """
     columns = np.arange(n_features)
     if isinstance(policy, StagesInOrder):
+        policy = policy.compact()
         stages = [_stage(policy, number) for number in range(len(policy.stages))]
         return {"kind": "stages", "stages": stages, "rule": _rule(policy._rule), "level": _number(policy._level)}
     rule: dict[str, Any] = {"rule": None, "level": "-inf"}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ipforest._internal.arrays import Array
-from ipforest.deployment.document import document_of
+from ipforest.deployment.document import document_of_numbers
 from ipforest.deployment.reader import SETTLED_SLACK, SUREST, TIE, Trees
 from ipforest.estimator import BudgetedEstimator
 
@@ -37,7 +37,7 @@ def write_onnx_model(model: BudgetedEstimator) -> Any:
     """
     from onnx import TensorProto, checker, helper
 
-    document = document_of(model)
+    document = document_of_numbers(model, "ONNX")
     graph = _Graph()
     outputs, cost = _Writer(graph, document).answers()
     classes, width = document["classes"], 1 if document["classes"] is None else len(document["classes"])

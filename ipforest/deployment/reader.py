@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FORMAT, VERSION, SETTLED_SLACK, TIE, SUREST = "ipforest-model", 3, 1e-9, 1e-9, 1e-4
-NEEDED = ("kind", "classes", "features", "free", "comes_with")
-BY_KIND = {"trees": ("trees", "rule", "level"), "stages": ("stages", "rule", "level"), "gate": ("gate", "goals")}
-ADDED: dict[str, Any] = {"class_costs": None, "cap": None, "categories": {}, "prices": None}  # not in version 1
-ADDED |= {"calibrations": [], "decision": None}  # not in version 2
-ROUTER = {"root": [0], "category_set": [], "first_output": [0], "base_score": [0.0], "link": "mean"}
+FORMAT, VERSION, SETTLED_SLACK, TIE, SUREST = "ipforest-model", 4, 1e-9, 1e-9, 1e-4
+NEEDED = {"kind", "classes", "class_costs", "features", "categories", "table", "prices", "cap", "free", "comes_with"}
+NEEDED |= {"calibrations", "decision"}
+BY_KIND = {"trees": {"trees", "rule", "level"}, "stages": {"stages", "rule", "level"}, "gate": {"gate", "goals"}}
+ROUTER = {"root": [0], "category_set": [], "sets": [], "first_output": [0], "base_score": [0.0], "link": "mean"}
 
 LINKS: dict[str, Callable[[Any], Any]] = {
     "identity": lambda margins: margins,
@@ -28,8 +27,8 @@ class Answer(NamedTuple):
 
     label: Any
     probabilities: Any
-    bought: tuple[int, ...]
-    paid: float | None
+    bought: tuple[Any, ...]
+    paid: float
 
 
 def both(outputs: Any) -> Any:
@@ -42,15 +41,11 @@ def calibrated(calibration: dict[str, Any], asked: int, outputs: Any) -> Any:
     maps = calibration["maps"][np.searchsorted(calibration["first"], asked, side="right") - 1]
     sure = np.clip(outputs, SUREST, 1 - SUREST)
     odds = (np.log(sure) - np.log(sure[::-1] if sure.size == 2 else sure.sum() - sure))[-len(maps) :]
-    mapped = np.array(
-        [
-            np.interp(x, *each) if isinstance(each[0], list) else 1 / (1 + np.exp(each[0] * x + each[1]))
-            for x, each in zip(odds, maps, strict=True)
-        ]
-    )
-    return (
-        both(mapped) if len(maps) == 1 else mapped / mapped.sum() if mapped.any() else np.full(sure.size, 1 / sure.size)
-    )
+    pairs, sigmoid = zip(odds, maps, strict=True), LINKS["logit"]
+    mapped = np.array([np.interp(x, *m) if isinstance(m[0], list) else sigmoid(-m[0] * x - m[1]) for x, m in pairs])
+    if len(maps) == 1:
+        return both(mapped)
+    return mapped / mapped.sum() if mapped.any() else np.full(sure.size, 1 / sure.size)
 
 
 def onward(place: int, following: int) -> int:
@@ -60,12 +55,24 @@ def onward(place: int, following: int) -> int:
     return int(following)
 
 
+def number_of(cell: Any, coding: dict[str, Any], column: Any) -> float:
+    """Return the number that stands for a cell of a table."""
+    number, names = coding["others"], coding["names"]
+    if cell is None or cell != cell:
+        number = coding["missing"]
+    elif cell in names or number == "itself":
+        number = coding["numbers"][names.index(cell)] if cell in names else cell
+    if number is None or (number is cell and isinstance(cell, str)):
+        raise ValueError(f"{column}: expected {names or 'a number'}, got {cell!r}")
+    return float(number)
+
+
 class Known:
     """What is known of one example; the rest is fetched when it is asked for."""
 
-    def __init__(self, fetch: Callable[[int], Any], document: dict[str, Any]) -> None:
+    def __init__(self, fetch: Callable[[Any], Any], document: dict[str, Any]) -> None:
         self._fetch, self._document, n = fetch, document, len(document["features"])
-        self.bought, self.tested = list[int](), set[int]()
+        self.bought, self.tested, self._cells = list[int](), set[int](), dict[Any, Any]()
         self.values, (self.known, self.barred) = np.full(n, np.nan), np.zeros((2, n), dtype=bool)
         self._give_up()
 
@@ -74,10 +81,17 @@ class Known:
         if not self.known[feature]:
             self.bought.append(feature)
             for each in self._document["comes_with"][feature]:
-                value, names = self._fetch(each), self._document["categories"].get(str(each), [])
-                number = names.index(value) if value in names else np.nan if isinstance(value, str) else value
-                self.values[each], self.known[each] = float(number), True
+                self.values[each], self.known[each] = self._number(each), True
             self._give_up()
+
+    def _number(self, feature: int) -> float:
+        if (table := self._document["table"]) is None:
+            value, names = self._fetch(feature), self._document["categories"].get(str(feature), [])
+            return float(names.index(value) if value in names else np.nan if isinstance(value, str) else value)
+        column = table["columns"][table["source"][feature]]
+        if column not in self._cells:
+            self._cells[column] = self._fetch(column)
+        return number_of(self._cells[column], table["codings"][feature], column)
 
     def see(self, features: list[int]) -> None:
         """Buy all of some features for a model that sees them."""
@@ -88,18 +102,14 @@ class Known:
     def _spent(self) -> tuple[Any, float]:
         """Return what each feature would cost in addition, and what is paid."""
         cost, units = (np.array(self._document["prices"][name]) for name in ("unit_cost", "units"))
-        paid = np.isin(np.arange(cost.size), units[self.bought])
-        return np.where(paid, 0, cost)[units].sum(axis=1), float(cost[paid].sum())
-
-    def paid(self) -> float | None:
-        """Return what is paid, if the document has prices."""
-        return self._spent()[1] if self._document["prices"] else None
+        is_paid = np.isin(np.arange(cost.size), units[self.bought])
+        return np.where(is_paid, 0, cost)[units].sum(axis=1), float(cost[is_paid].sum())
 
     def _give_up(self) -> None:
         """Withhold what would take the example above its cap."""
+        price, self.paid = self._spent()
         if cap := self._document["cap"]:
-            price, spent = self._spent()
-            beyond = (spent + price > cap["limit"]) & ~self.known & ~self.barred
+            beyond = (self.paid + price > cap["limit"]) & ~self.known & ~self.barred
             self.barred |= beyond
             self.known |= beyond & np.array(cap["missing_seen"])
 
@@ -108,29 +118,30 @@ class Trees:
     """Averaged or summed trees."""
 
     def __init__(self, document: dict[str, Any], *, classify: bool) -> None:
-        self.classify, self.root, self.sets = classify, document["root"], document.get("sets", [])
-        self.left, self.right, self.feature = document["left"], document["right"], document["feature"]
-        self.threshold, self.missing_left = document["threshold"], document["missing_left"]
-        self.set_of_node, self.value = document["category_set"], np.array(document["value"], dtype=np.float64)
-        self.first_output, self.base = document["first_output"], np.array(document["base_score"], dtype=np.float64)
-        self.link, self.dtype, self.averages = document["link"], np.dtype(document["dtype"]), document["link"] == "mean"
+        self.classify, self.averages, self.link = classify, document["link"] == "mean", document["link"]
+        self.root, self.left, self.right = document["root"], document["left"], document["right"]
+        self.feature, self.threshold, self.missing_left = (
+            document[n] for n in ("feature", "threshold", "missing_left")
+        )
+        self.tested_set, self.sets = document["category_set"], document["sets"]
+        self.value, self.base = (np.array(document[name], dtype=np.float64) for name in ("value", "base_score"))
+        self.columns = np.add.outer(document["first_output"], np.arange(self.value.shape[1]))
+        self.dtype, self.is_leaf = np.dtype(document["dtype"]), np.less(self.left, 0)
         self.lowest, self.highest = self.value.copy(), self.value.copy()
-        for node in reversed(range(len(self.value))):
-            if self.left[node] >= 0:
-                sides = [self.left[node], self.right[node]]
-                self.lowest[node] = self.lowest[sides].min(axis=0)
-                self.highest[node] = self.highest[sides].max(axis=0)
-                if not self.averages:
-                    self.value[node] = (self.lowest[node] + self.highest[node]) / 2
+        for node in np.flatnonzero(~self.is_leaf)[::-1]:
+            sides = [self.left[node], self.right[node]]
+            self.lowest[node], self.highest[node] = self.lowest[sides].min(axis=0), self.highest[sides].max(axis=0)
+            if not self.averages:
+                self.value[node] = (self.lowest[node] + self.highest[node]) / 2
 
     def child(self, node: int, values: Any) -> int:
         """Find the child to which a test sends an example."""
         x = float(self.dtype.type(values[self.feature[node]]))
         if np.isnan(x):
             goes_left = self.missing_left[node]
-        elif self.set_of_node and (number := self.set_of_node[node]) >= 0:
-            is_category = x >= 0 or x > self.threshold[node]
-            goes_left = (is_category and int(x) in self.sets[number][0]) != self.sets[number][1]
+        elif self.tested_set and self.tested_set[node] >= 0:
+            listed, holds_others = self.sets[self.tested_set[node]]
+            goes_left = ((x >= 0 or x > self.threshold[node]) and int(x) in listed) != holds_others
         else:
             goes_left = x <= self.threshold[node]
         return onward(node, self.left[node] if goes_left else self.right[node])
@@ -145,22 +156,21 @@ class Trees:
 
     def foresee(self, example: Known, class_costs: Any = None) -> tuple[Any, bool, float]:
         """Predict from what is known; tell whether the label is settled, and how narrow the bounds of a target are."""
-        counted, everything, low, high = np.zeros((4, self.base.size))
-        n_counted, width = 0, self.value.shape[1]
-        for tree, (root, first) in enumerate(zip(self.root, self.first_output, strict=True)):
-            node, columns = self.reached(tree, example, set()), slice(first, first + width)
-            if self.left[node] < 0 or (self.averages and node != root):
-                counted[columns] += self.value[node]
-                n_counted += 1
-            everything[columns] += self.value[node]
-            low[columns], high[columns] = low[columns] + self.lowest[node], high[columns] + self.highest[node]
-        low, high = low + self.base, high + self.base
+        nodes = np.array([self.reached(tree, example, set()) for tree in range(len(self.root))])
+        answers = self.is_leaf[nodes] | (self.averages & (nodes != self.root))
+        low, high = self._sum(self.lowest, nodes) + self.base, self._sum(self.highest, nodes) + self.base
         settled = self.classify and self._settled(low, high, class_costs)
+        counts = answers if not settled and (answers.any() or not self.averages) else np.ones_like(answers)
+        total = self._sum(self.value, nodes, counts)
         if self.averages:
-            width = float(low[0] - high[0]) / len(self.root)
-            return (everything / len(self.root) if settled or not n_counted else counted / n_counted), settled, width
-        outputs = self._linked((everything if settled else counted) + self.base)
-        return outputs, settled, float((self._linked(low) - self._linked(high))[0])
+            return total / counts.sum(), settled, float(low[0] - high[0]) / nodes.size
+        return self._linked(total + self.base), settled, float((self._linked(low) - self._linked(high))[0])
+
+    def _sum(self, values: Any, nodes: Any, counts: Any = True) -> Any:
+        """Add up what the trees that count say at nodes, in their order."""
+        sums, chosen = np.zeros(self.base.size), np.broadcast_to(counts, nodes.shape)
+        np.add.at(sums, self.columns[chosen], values[nodes[chosen]])
+        return sums
 
     def _linked(self, margins: Any) -> Any:
         outputs = LINKS[self.link](margins)
@@ -196,25 +206,20 @@ def keenness(rule: dict[str, Any], stage: int, signal: float, memory: int) -> tu
     return float(rule["lambdas"][memory]), memory
 
 
-def router_of(stage: dict[str, Any]) -> Trees | None:
-    """Read the tree that sends examples on from a stage, if there is one."""
-    router = stage.get("router")
-    nodes = {"value": [[0.0]] * len(router["left"])} if router else {}
-    return Trees({**ROUTER, **nodes, **router}, classify=False) if router else None
-
-
 class Part:
     """What buys and answers: trees or stages, which a rule may stop, or a linear function of features."""
 
     def __init__(self, part: dict[str, Any], document: dict[str, Any], *, classify: bool) -> None:
         self._part, self._classify, costs = part, classify, document["class_costs"]
         self._costs = None if costs is None else np.array(costs, dtype=np.float64)
-        self._rule: Any = part.get("rule")
-        self._level, self._free = float(part.get("level", "-inf")), part.get("free", document["free"])
-        self._stages = part.get("stages", [part] if "trees" in part else [])
-        trees = [each["trees"] if isinstance(each["trees"], list) else [each["trees"]] for each in self._stages]
+        self._rule, self._level = part.get("rule"), float(part.get("level", "-inf"))
+        self._free, self._stages = part.get("free", document["free"]), part.get("stages", [])
+        trees = [each["trees"] for each in self._stages] or [[part["trees"]] if "trees" in part else []]
         self._models = [[Trees(each, classify=classify) for each in averaged] for averaged in trees]
-        self._routers = [router_of(each) for each in self._stages]
+        routers = [each.get("router") for each in self._stages]
+        self._routers = [
+            r and Trees({**ROUTER, "value": [[0.0]] * len(r["left"]), **r}, classify=False) for r in routers
+        ]
         self.answer = {"trees": self._walk, "stages": self._climb, "linear": self._weigh}[part["kind"]]
 
     def worth(self, outputs: Any) -> Any:
@@ -248,13 +253,11 @@ class Part:
         """Go from stage to stage; at each the rule may stop."""
         stage, memory, before = 0, 0, None
         while True:
-            here, models = self._stages[stage], self._models[stage]
+            here, models, router = self._stages[stage], self._models[stage], self._routers[stage]
             outputs = np.mean([each.foresee(example)[0] for each in models] or [here["constant"]], axis=0)
             change = 0.0 if before is None else float(np.abs(outputs - before)[0])
             goes_on, memory = self._goes_on(here["depth"], outputs, -change, memory)
-            router = self._routers[stage]
-            node = 0 if router is None else router.reached(0, example, set())
-            goal = here["following"][node]
+            goal = here["following"][router.reached(0, example, set()) if router else 0]
             if goal < 0 or not goes_on:
                 return outputs
             example.see(self._stages[goal]["features"])
@@ -274,29 +277,31 @@ class Model:
     """An exported model, from the document that `json.load` gives."""
 
     def __init__(self, document: dict[str, Any]) -> None:
-        got = document.get("format"), document.get("version")
-        if got[0] != FORMAT or got[1] not in range(1, VERSION + 1):
+        if (got := (document.get("format"), document.get("version"))) != (FORMAT, VERSION):
             raise ValueError(f"document: expected {FORMAT!r}, version {VERSION}, got {got[0]!r}, version {got[1]!r}")
-        needed = (*NEEDED, *BY_KIND.get(document.get("kind", ""), ()))
-        if lacking := [name for name in needed if name not in document]:
-            raise ValueError(f"document: expected {', '.join(needed)}, got one without {', '.join(lacking)}")
-        whole = self._document = {**ADDED, **document}
-        self.classes, self.features = document["classes"], document["features"]
-        self._gate = Part(document["gate"], whole, classify=False) if "gate" in document else None
-        self._goals = [Part(each, whole, classify=self.classes is not None) for each in document.get("goals", [whole])]
+        if lacking := sorted((NEEDED | BY_KIND.get(document.get("kind", ""), set())) - document.keys()):
+            raise ValueError(f"document: expected a whole one, got one without {', '.join(lacking)}")
+        self._document, self.classes, self.features = document, document["classes"], document["features"]
+        self._gate = Part(document["gate"], document, classify=False) if "gate" in document else None
+        goals, classify = document.get("goals", [document]), self.classes is not None
+        self._goals = [Part(each, document, classify=classify) for each in goals]
 
-    def predict_one(self, fetch: Callable[[int], Any]) -> Answer:
-        """Predict one example; ``fetch`` gives a feature by its number, NaN where it is missing; categories by name."""
-        example = Known(fetch, self._document)
+    def predict_one(self, fetch: Callable[[Any], Any]) -> Answer:
+        """Predict one example; ``fetch`` gives a feature by its number, NaN where it is missing; categories by name.
+
+        Where the document tells how a table is prepared, it gives a cell by the name of its column instead.
+        """
+        example, table = Known(fetch, self._document), self._document["table"]
         goal = self._gate is not None and self._gate.answer(example)[0] > self._document["threshold"]
         outputs = self._goals[int(goal)].answer(example)
         for each in self._document["calibrations"]:
             outputs = calibrated(each, len(example.tested), outputs)
         label = outputs[0] if self.classes is None else self.classes[self._place(outputs)]
-        return Answer(label, outputs, tuple(example.bought), example.paid())
+        bought = [table["columns"][table["source"][each]] for each in example.bought] if table else example.bought
+        return Answer(label, outputs, tuple(dict.fromkeys(bought)), example.paid)
 
     def predict(self, X: Any) -> list[Any]:
-        """Predict the label of each row of a table, shape (n_samples, n_features)."""
+        """Predict the label of each row of a table, an array or a sequence of mappings by column."""
         return [self.predict_one(row.__getitem__).label for row in X]
 
     def _place(self, outputs: Any) -> int:

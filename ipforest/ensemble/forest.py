@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, checked_array
 from ipforest.ensemble import routing
 from ipforest.ensemble.margin_losses import checked_targets, checked_weights
+from ipforest.ensemble.packing import without_counts
 from ipforest.ensemble.trees import Trees
 
 if TYPE_CHECKING:
@@ -156,6 +157,14 @@ class Forest(Trees):
         """
         stays, structure = self.restriction(pruning.kept)
         return self._with(stays, structure)
+
+    def without_counts(self) -> Forest:
+        """Forget how many examples the leaves have seen; they predict the same to the last bit.
+
+        What other nodes predict changes, as leaves count otherwise then.
+        """
+        fields = {name: getattr(self, name) for name in self.NODE_FIELDS}
+        return replace(self, **without_counts(fields))
 
     def without_bare_roots(self) -> Forest:
         """Leave out the trees that test nothing, if any tests something: they know nothing of an example.

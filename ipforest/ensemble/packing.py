@@ -1,9 +1,13 @@
 """The arrays of trees in few bytes, for pickles and model files: what follows from other arrays is left out.
 
-Unpacked, every array has the bits that it had. A child is told by its distance from its parent. Where the weights of
-the classes at a node are whole numbers, as the draws of a bootstrap are, they are kept at the leaves alone: those of
-the nodes above are sums, and shares of classes, weights and Gini impurities follow from them. Whatever does not follow
-to the last bit is kept as it is. Integers take as many bytes as they need, and all is deflated.
+Unpacked, every array has the bits that it had. Where children are numbered in pairs as a tree is grown depth first,
+they follow from which nodes are leaves; elsewhere a child is told by its distance from its parent. What all leaves have
+in common is kept once. Floats are small numbers into a table of the values that occur, thresholds into one for each
+feature, which all trees share that are packed together. Where the weights of the classes at a node are whole numbers,
+as the draws of a bootstrap are, they are kept at the leaves alone: those of the nodes above are sums, and shares of
+classes, weights and Gini impurities follow from them. Whatever does not follow to the last bit is kept as it is.
+Integers take as many bytes as they need; the first bytes of all entries stand together, then the second ones; and all
+is deflated.
 """
 
 from __future__ import annotations
@@ -16,12 +20,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import FREE_BYTES, Array, BoolArray, FloatArray, IntArray, read_arrays
+from ipforest._internal.kernels import njit
 
-__all__ = ["pack", "unpack"]
+__all__ = ["pack", "unpack", "without_counts"]
 
 LEAF = -1
-AT_LEAVES, DISTINCT, PLACE = " at leaves", ", distinct", ", place"
-"""What names of kept arrays end with: of the leaves alone, the values that occur, and where each of these stands."""
+AT_LEAVES, OF_LEAVES, INNER = " at leaves", " of leaves", " inside"
+"""What names of kept arrays end with: what sums up from leaves, what all leaves have, and what other nodes have."""
+DISTINCT, SIZES, PLACE = ", distinct", ", sizes", ", place"
+"""Group by group the values that occur, how many these are, and where each entry stands among those of its group."""
+PLANES = " by bytes of "
+"""Before the type of an array whose first axis goes through the bytes of each entry."""
 MAX_VALUES_PER_BYTE = 100
 """What unpacks to more bytes per byte, and to more than `FREE_BYTES`, is refused."""
 MAX_EXACT_INTEGER = 2**53
@@ -34,9 +43,9 @@ def pack(fields: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
     Parameters
     ----------
     fields : mapping of str to ndarray
-        By name, each with a row per node: ``left`` and ``right``, -1 at leaves, and any others of integers, floats and
-        truth values. ``value``, ``weight``, ``n_samples`` and ``impurity`` take few bytes if they stand in the relation
-        that they have in `ipforest.ensemble.Forest`.
+        By name, each with a row per node: ``left`` and ``right``, -1 at leaves, ``feature``, and any others of
+        integers, floats and truth values. ``value``, ``weight``, ``n_samples`` and ``impurity`` take few bytes if they
+        stand in the relation that they have in `ipforest.ensemble.Forest`.
 
     Returns
     -------
@@ -44,18 +53,20 @@ def pack(fields: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
         For `unpack`.
     """
     structure = _Structure(fields["left"], fields["right"])
-    kept = structure.distances()
+    kept, sums = structure.kept(), dict[str, Array]()
     for name, values in _whole_numbers(fields).items():
         at_leaves = values[structure.is_leaf]
         if np.array_equal(structure.totals(at_leaves), values):
-            kept[name + AT_LEAVES] = at_leaves
-    derived = _derived(structure, kept)
+            sums[name] = at_leaves
+            kept |= _by_value(name + AT_LEAVES, at_leaves)
+    derived = _derived(structure, sums)
     for name, values in fields.items():
         if name not in ("left", "right") and not (name in derived and _same_bits(derived[name], values)):
-            kept |= _by_value(name, values) if values.dtype.kind == "f" else {name: values}
+            group = np.maximum(fields["feature"], 0) if name == "threshold" else None
+            kept |= _by_node(name, values, structure.is_leaf, group)
     buffer = io.BytesIO()
-    narrow: dict[str, Any] = {name: _narrow(values) for name, values in kept.items()}
-    np.savez_compressed(buffer, **narrow)
+    stored: dict[str, Any] = dict(_in_planes(name, _narrow(values)) for name, values in kept.items())
+    np.savez_compressed(buffer, **stored)
     return np.frombuffer(buffer.getvalue(), np.uint8)
 
 
@@ -72,15 +83,17 @@ def unpack(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
     ValueError, KeyError, BadZipFile, ...
         It is damaged, or unpacks to much more than it has bytes.
     """
-    kept = read_arrays(io.BytesIO(packed.tobytes()), max(FREE_BYTES, MAX_VALUES_PER_BYTE * packed.size))
-    structure = _Structure.of_distances(kept.pop("is_leaf"), kept.pop("left"), kept.pop("right"))
-    fields = {"left": structure.left, "right": structure.right, **_derived(structure, kept)}
-    for name, values in kept.items():
-        if name.endswith(PLACE):
-            name = name.removesuffix(PLACE)
-            fields[name] = kept[name + DISTINCT][values]
-        elif not name.endswith((AT_LEAVES, DISTINCT)):
-            fields[name] = values
+    stored = read_arrays(io.BytesIO(packed.tobytes()), max(FREE_BYTES, MAX_VALUES_PER_BYTE * packed.size))
+    kept = dict(_out_of_planes(name, values) for name, values in stored.items())
+    structure = _Structure.of_kept(*(kept.pop(name, None) for name in ("is_leaf", "left_first", "left", "right")))
+    names = dict.fromkeys(_without_endings(name) for name in kept)
+    sums = [name.removesuffix(AT_LEAVES) for name in names if name.endswith(AT_LEAVES)]
+    totals = {name: _values_of(kept, name + AT_LEAVES) for name in sums}
+    fields = {"left": structure.left, "right": structure.right, **_derived(structure, totals)}
+    feature = np.maximum(_nodes_of(kept, "feature", structure.is_leaf), 0)
+    for name in names:
+        if not name.endswith(AT_LEAVES):
+            fields[name] = _nodes_of(kept, name, structure.is_leaf, feature if name == "threshold" else None)
     return fields
 
 
@@ -100,8 +113,10 @@ class _Structure:
             level = np.concatenate([left[level], right[level]])
 
     @classmethod
-    def of_distances(cls, is_leaf: BoolArray, left: IntArray, right: IntArray) -> _Structure:
-        """Undo `distances`."""
+    def of_kept(cls, is_leaf: Any, left_first: Any, left: Any, right: Any) -> _Structure:
+        """Undo `kept`."""
+        if left_first is not None:
+            return cls(*_in_pairs(is_leaf, left_first))
         children = np.full((2, is_leaf.size), LEAF, dtype=np.int32)
         inner = np.flatnonzero(~is_leaf)
         children[0, inner] = inner + left
@@ -111,11 +126,23 @@ class _Structure:
             raise ValueError("packed trees: expected each child after its parent, with one parent, got another order")
         return cls(*children)
 
-    def distances(self) -> dict[str, Array]:
-        """Tell where there are leaves, how far left children are from their parents, and right ones from left ones."""
+    def kept(self) -> dict[str, Array]:
+        """Tell where there are leaves, and what else tells which nodes are children of which.
+
+        Where children are numbered in pairs, that is at which nodes the left child was grown before the right one.
+        Elsewhere left children are told by their distance from their parents, and right ones by that from left ones.
+        """
         inner = np.flatnonzero(~self.is_leaf)
-        left = self.left[inner]
-        return {"is_leaf": self.is_leaf, "left": left - inner, "right": self.right[inner] - left}
+        left, right = self.left[inner], self.right[inner]
+        if np.array_equal(right, left + 1):
+            left_first = (self.left[left] != LEAF) & (self.left[left] < self.left[right])
+            try:
+                numbered = _in_pairs(self.is_leaf, left_first)
+            except ValueError:
+                numbered = np.empty(0)
+            if np.array_equal(numbered, [self.left, self.right]):
+                return {"is_leaf": self.is_leaf, "left_first": left_first}
+        return {"is_leaf": self.is_leaf, "left": left - inner, "right": right - left}
 
     def totals(self, at_leaves: Array) -> FloatArray:
         """Sum up what leaves have, for every node."""
@@ -126,39 +153,185 @@ class _Structure:
         return totals
 
 
+def _in_pairs(is_leaf: BoolArray, left_first: BoolArray) -> Array:
+    """Give children numbers in pairs as trees are grown depth first, shape (2, n_nodes).
+
+    Parameters
+    ----------
+    is_leaf : ndarray of bool, shape (n_nodes,)
+    left_first : ndarray of bool, shape (n_internal,)
+        Whether what is below the left child comes before what is below the right one.
+
+    Raises
+    ------
+    ValueError
+        There are not as many leaves as such trees have.
+    """
+    children, is_first = np.full((2, is_leaf.size), LEAF, dtype=np.int32), np.zeros(is_leaf.size, dtype=bool)
+    is_first[~is_leaf] = left_first
+    if not _number_pairs(np.array(is_leaf, dtype=bool), is_first, children):
+        raise ValueError("packed trees: expected a leaf at the end of each way, got too few leaves")
+    return children
+
+
+@njit
+def _number_pairs(is_leaf: Array, left_first: Array, children: Array) -> bool:
+    """Give the children of all trees their numbers; tell whether there are as many nodes as that takes."""
+    waiting, n_waiting, n_numbered = np.empty(is_leaf.size + 1, np.int64), 0, 0
+    while n_waiting > 0 or n_numbered < is_leaf.size:
+        if n_waiting == 0:
+            waiting[0], n_waiting, n_numbered = n_numbered, 1, n_numbered + 1
+        n_waiting -= 1
+        node = waiting[n_waiting]
+        if is_leaf[node]:
+            continue
+        if n_numbered + 2 > is_leaf.size:
+            return False
+        for side in range(2):
+            children[side, node] = n_numbered + side
+            waiting[n_waiting + (1 - side if left_first[node] else side)] = n_numbered + side
+        n_waiting, n_numbered = n_waiting + 2, n_numbered + 2
+    return True
+
+
+def without_counts(fields: Mapping[str, Array]) -> dict[str, Array]:
+    """Forget how many examples the leaves of a forest have seen, which takes fewer bytes.
+
+    Parameters
+    ----------
+    fields : mapping of str to ndarray
+        As `pack` takes them.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Leaves have the same shares of classes to the last bit, and the least whole weights that have these shares; what
+        the nodes above have follows from these. Where weights are no whole numbers, nothing changes.
+    """
+    counts = _whole_numbers(fields).get("counts")
+    if counts is None:
+        return {**fields}
+    structure = _Structure(fields["left"], fields["right"])
+    at_leaves = counts[structure.is_leaf]
+    least = at_leaves // np.gcd.reduce(at_leaves, axis=1)[:, None]
+    return {**fields, **_derived(structure, {"counts": least})}
+
+
 def _whole_numbers(fields: Mapping[str, Array]) -> dict[str, Array]:
     """Find what may be sums of whole numbers: examples, and the weights of classes if shares follow from them."""
-    found = {"n_samples": fields["n_samples"]} if "n_samples" in fields else {}
+    found: dict[str, Array] = {}
     if "weight" in fields and fields["value"].shape[1] > 1:
         counts = np.rint(fields["value"] * fields["weight"][:, None])
         with np.errstate(invalid="ignore", divide="ignore"):
             follows = _same_bits(counts / counts.sum(axis=1, keepdims=True), fields["value"])
         if follows and counts.min() >= 0 and counts.max() < MAX_EXACT_INTEGER / counts.size:
             found["counts"] = counts.astype(np.int64)
+    if "n_samples" in fields and not ("counts" in found and np.array_equal(fields["n_samples"], fields["weight"])):
+        found["n_samples"] = fields["n_samples"]
     return found
 
 
-def _derived(structure: _Structure, kept: Mapping[str, Array]) -> dict[str, Array]:
+def _derived(structure: _Structure, sums: Mapping[str, Array]) -> dict[str, Array]:
     """Compute what follows from sums over the leaves."""
     derived: dict[str, Array] = {}
-    if "n_samples" + AT_LEAVES in kept:
-        derived["n_samples"] = structure.totals(kept["n_samples" + AT_LEAVES]).astype(np.int64)
-    if "counts" + AT_LEAVES in kept:
-        counts = structure.totals(kept["counts" + AT_LEAVES])
+    if "counts" in sums:
+        counts = structure.totals(sums["counts"])
         derived["weight"] = weight = counts.sum(axis=1)
+        derived["n_samples"] = weight.astype(np.int64)
         with np.errstate(invalid="ignore", divide="ignore"):
             derived["value"] = counts / weight[:, None]
             derived["impurity"] = np.maximum(0.0, 1.0 - np.square(counts).sum(axis=1) / np.square(weight))
+    if "n_samples" in sums:
+        derived["n_samples"] = structure.totals(sums["n_samples"]).astype(np.int64)
     return derived
 
 
-def _by_value(name: str, values: FloatArray) -> dict[str, Array]:
-    """List the values that occur, and where each node has its own, if that takes fewer bytes."""
-    distinct, place = np.unique(values.view(np.int64), return_inverse=True)
-    place = _narrow(place.reshape(values.shape))
-    if distinct.nbytes + place.nbytes >= values.nbytes:
+def _by_node(name: str, values: Array, is_leaf: BoolArray, group: IntArray | None) -> dict[str, Array]:
+    """Keep what all leaves have in common once; see `_nodes_of`."""
+    at_leaves = values[is_leaf]
+    if not _same_bits(at_leaves, np.broadcast_to(at_leaves[:1], at_leaves.shape)):
+        return _by_value(name, values, group)
+    inside = _by_value(name + INNER, values[~is_leaf], None if group is None else group[~is_leaf])
+    return {name + OF_LEAVES: at_leaves[:1], **inside}
+
+
+def _nodes_of(kept: Mapping[str, Array], name: str, is_leaf: BoolArray, group: IntArray | None = None) -> Array:
+    """Undo `_by_node`."""
+    if name + OF_LEAVES not in kept:
+        return _values_of(kept, name, group)
+    of_leaves, inner = kept[name + OF_LEAVES], ~is_leaf
+    inside = _values_of(kept, name + INNER, None if group is None else group[inner])
+    values = np.empty((is_leaf.size, *inside.shape[1:]), dtype=np.result_type(inside, of_leaves))
+    values[is_leaf], values[inner] = of_leaves, inside
+    return values
+
+
+def _by_value(name: str, values: Array, group: IntArray | None = None) -> dict[str, Array]:
+    """List the floats, or rows of integers, that occur, and where each entry has its own, if that takes fewer bytes.
+
+    Entries of a group, by default of all, have a list of their own; see `_values_of`.
+    """
+    if values.dtype.kind == "f":
+        listed = _distinct(values, np.zeros(len(values), dtype=np.int64) if group is None else group)
+    elif values.ndim > 1 and values.dtype.kind in "iu":
+        rows, place, count = np.unique(values, axis=0, return_inverse=True, return_counts=True)
+        order = np.argsort(-count, kind="stable")
+        listed = {DISTINCT: rows[order], PLACE: np.argsort(order)[place.ravel()]}
+    else:
         return {name: values}
-    return {name + DISTINCT: distinct.view(np.float64), name + PLACE: place}
+    if sum(_narrow(each).nbytes for each in listed.values()) >= _narrow(values).nbytes:
+        return {name: values}
+    return {name + ending: each for ending, each in listed.items()}
+
+
+def _distinct(values: FloatArray, group: IntArray) -> dict[str, Array]:
+    """List the values of each group of rows, to the last bit."""
+    bits, groups = _bits(values).ravel(), np.repeat(group, values[:1].size)
+    order = np.lexsort((bits, groups))
+    in_order = np.array([groups[order], bits[order]])
+    is_new = np.append(True, (in_order[:, 1:] != in_order[:, :-1]).any(axis=0))[: order.size]
+    number, sizes = np.cumsum(is_new) - 1, np.bincount(in_order[0, is_new])
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = number - (np.cumsum(sizes) - sizes)[in_order[0]]
+    return {DISTINCT: in_order[1, is_new].view(np.float64), SIZES: sizes, PLACE: place.reshape(values.shape)}
+
+
+def _values_of(kept: Mapping[str, Array], name: str, group: IntArray | None = None) -> Array:
+    """Undo `_by_value`."""
+    if name + PLACE not in kept:
+        return kept[name]
+    place = kept[name + PLACE]
+    if group is not None:
+        sizes = kept[name + SIZES]
+        place = place + (np.cumsum(sizes) - sizes)[group]
+    values: Array = kept[name + DISTINCT][place]
+    return values
+
+
+def _without_endings(name: str) -> str:
+    """Return the name of the field that a kept array belongs to, with "at leaves" where that is summed up."""
+    for ending in (DISTINCT, SIZES, PLACE, OF_LEAVES, INNER):
+        name = name.removesuffix(ending)
+    return name
+
+
+def _in_planes(name: str, values: Array) -> tuple[str, Array]:
+    """Put the first bytes of all entries together, then the second ones, as similar bytes deflate better."""
+    if values.dtype.itemsize == 1 or values.size == 0:
+        return name, values
+    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+    planes = np.moveaxis(little.view(np.uint8).reshape(*values.shape, values.dtype.itemsize), -1, 0)
+    return f"{name}{PLANES}{values.dtype.name}", np.ascontiguousarray(planes)
+
+
+def _out_of_planes(name: str, values: Array) -> tuple[str, Array]:
+    """Undo `_in_planes`."""
+    name, _, kind = name.partition(PLANES)
+    if not kind:
+        return name, values
+    dtype = np.dtype(kind).newbyteorder("<")
+    entries = np.ascontiguousarray(np.moveaxis(values, 0, -1)).view(dtype)[..., 0]
+    return name, entries.astype(np.dtype(kind))
 
 
 def _narrow(values: Array) -> Array:
@@ -173,4 +346,8 @@ def _same_bits(first: Array, second: Array) -> bool:
     """Compare arrays of the same shape bit by bit, so that a negative zero is no zero."""
     if first.dtype.kind != "f":
         return bool(np.array_equal(first, second))
-    return bool(np.array_equal(np.ascontiguousarray(first).view(np.int64), np.ascontiguousarray(second).view(np.int64)))
+    return bool(np.array_equal(_bits(first), _bits(second)))
+
+
+def _bits(values: FloatArray) -> IntArray:
+    return np.ascontiguousarray(values, dtype=np.float64).view(np.int64)

@@ -31,7 +31,7 @@ from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
 from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.settings import Grouped, Settings
-from ipforest.stopping.stages import StagedEstimator
+from ipforest.stopping.stages import StagedEstimator, StagesInOrder
 
 SEEDS = 2**31
 
@@ -152,13 +152,18 @@ class ManyFrontiers(JointFrontier):
         Returns
         -------
         estimator
-            Fitted, with one member and without ``estimators_``; shares its trees with this one, which stays as it is.
+            Fitted, with one member and without ``estimators_``; stays this one's equal in all that it predicts and
+            buys. A cascade has no stages that no example reaches then.
         """
         other = copy(self) if budget is None else self.at_budget(budget)
         number = self.frontier_.member[other.choice_]
         other.frontier_ = self.frontier_.only(np.array([other.choice_])).renumbered()
         other._measured = other.measured()
         other.members_, other.choice_ = other.frontier_.choosable((self.members_[number],)), 0
+        policy = other.policy()
+        if isinstance(policy, StagesInOrder):
+            other.trees_ = policy.compact()
+            other.members_ = (other.members_[0]._replace(policy=other.trees_),)
         other._validation = None
         other.__dict__.pop("estimators_", None)
         return other

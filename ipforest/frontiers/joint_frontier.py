@@ -6,22 +6,21 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf, nan
+from math import inf
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.isotonic import isotonic_regression
-from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
-from ipforest.choosing.class_costs import TOTAL_COST, costs_of, price_of_a_mistake
+from ipforest.choosing.class_costs import price_of_a_mistake
 from ipforest.choosing.frontier import Frontier
-from ipforest.choosing.measures import HeldOutScorer, name_of
+from ipforest.choosing.measures import HeldOutScorer
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.forest import Forest
@@ -42,6 +41,7 @@ from ipforest.stopping.rules import (
     StoppingRule,
     check_stopping,
     learn_stopping,
+    stopped_by,
 )
 from ipforest.stopping.scored import score_of_stops, scorer_on
 from ipforest.stopping.stages import Loss, StagesInOrder
@@ -55,9 +55,6 @@ MOST_STOPPING_ROWS = 2000
 
 WORTH_OF_DOUBLING = 3
 """How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
-
-NORMAL_95 = 1.959964
-"""Standard errors on both sides of a mean that make an interval of 95 per cent."""
 
 
 class Member(NamedTuple):
@@ -85,12 +82,7 @@ class Member(NamedTuple):
     @property
     def name(self) -> str:
         """What it is, and which estimator made it."""
-        if isinstance(self.policy, StagesInOrder):
-            kind = f"a cascade of {len(self.policy.stages)} stages"
-        else:
-            trees = self.policy.trees
-            kind = f"{trees.n_trees} {'boosted' if isinstance(trees, BoostedTrees) else 'averaged'} trees"
-        return f"{kind} of {self.source}" if self.source else kind
+        return f"{self.policy.name} of {self.source}" if self.source else self.policy.name
 
     def stopped(self, rule: FittedRule, level: float, free: BoolArray, class_costs: FloatArray | None = None) -> Policy:
         """Say how it buys when a rule stops it; features that are free are no stage of trees."""
@@ -177,77 +169,6 @@ class MemberFrontier(Frontier):
         return member._replace(learnt=tuple(learnt))
 
 
-class Measurement(NamedTuple):
-    """What a model comes to on examples.
-
-    Parameters
-    ----------
-    n_samples : int
-    n_wrong : int or None
-        Of classifiers.
-    cost, cost_error : float
-        Mean and its standard error.
-    bought : ndarray of float64, shape (n_features,)
-        For which share of the examples each feature is bought.
-    tests : ndarray of float64, shape (n_features,)
-        How often an example tests each feature, on average.
-    mistakes : float or None
-        What predictions cost by ``class_costs`` on average.
-    squared_error, squared_error_error, r2 : float or None
-        Of regressors: mean squared error, its standard error, and coefficient of determination.
-    """
-
-    n_samples: int
-    n_wrong: int | None
-    cost: float
-    cost_error: float
-    bought: FloatArray
-    tests: FloatArray
-    mistakes: float | None = None
-    squared_error: float | None = None
-    squared_error_error: float | None = None
-    r2: float | None = None
-
-    @classmethod
-    def of(cls, sessions: Sessions, y: Array, classes: Array | None, class_costs: FloatArray | None) -> Self:
-        """Average over examples whose sessions have ended."""
-        guesses, paid = sessions.labels(sessions.outputs), sessions.paid
-        spread = _error_of_mean(paid)
-        bought, tests = sessions.bought.mean(axis=0), sessions.tests.mean(axis=0)
-        if classes is None:
-            squares = np.square(guesses - y)
-            lost = float(squares.mean()), _error_of_mean(squares), float(r2_score(y, guesses)) if y.size > 1 else nan
-            return cls(paid.size, None, float(paid.mean()), spread, bought, tests, None, *lost)
-        mistakes = None if class_costs is None else float(costs_of(class_costs, classes, y, guesses).mean())
-        return cls(paid.size, int((guesses != y).sum()), float(paid.mean()), spread, bought, tests, mistakes)
-
-    def error_interval(self) -> tuple[float, float, float]:
-        """Return the share of wrong labels, or the mean squared error, and the bounds of its interval of 95 per cent.
-
-        That of a share is Wilson's, that of a mean is its normal one.
-        """
-        if self.squared_error is not None and self.squared_error_error is not None:
-            half = NORMAL_95 * self.squared_error_error
-            return self.squared_error, max(self.squared_error - half, 0.0), self.squared_error + half
-        assert self.n_wrong is not None
-        share, more = self.n_wrong / self.n_samples, NORMAL_95**2 / self.n_samples
-        middle = (share + more / 2) / (1 + more)
-        half = np.sqrt(share * (1 - share) * more + more**2 / 4) / (1 + more)
-        return share, float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
-
-
-def _error_of_mean(values: FloatArray) -> float:
-    """Return the standard error of a mean, infinite for a single value."""
-    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else inf
-
-
-def _name_of_rule(rule: FittedRule) -> str:
-    """Name what learnt a rule."""
-    return {"StagedRule": "OptimalStopping", "CertifiedRule": "CertifiedStopping"}.get(
-        type(rule).__name__, type(rule).__name__
-    )
-
-
 class JointFrontier(BudgetedEstimator):
     """Base of the estimators that make and stop several ensembles and choose among them for a budget.
 
@@ -279,8 +200,6 @@ class JointFrontier(BudgetedEstimator):
     _dtype = np.float32
     categorical_features: Any
     validation_fraction: float | None
-    _validation: tuple[Array, Array] | None = None
-    _measured: Measurement | None = None
 
     @abstractmethod
     def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
@@ -310,47 +229,25 @@ class JointFrontier(BudgetedEstimator):
         if not self.members_:
             raise TimeIsOver
         self.n_validation_, self._measured = int(sample.y.size), None
-        self._validation = sample.X, sample.y
+        self._keep_held_out(sample)
         cheapest = min(self.costs_.positive_costs, default=1.0)
         return MemberFrontier.of(self.members_, cheapest, sample.y.size, scored=self._scorer is not None)
-
-    def measured(self, X: npt.ArrayLike | None = None, y: npt.ArrayLike | None = None) -> Measurement:
-        """Measure errors, costs and purchases.
-
-        Parameters
-        ----------
-        X, y : arrays, optional
-            Test examples; by default the validation examples, on which the model looks better than it is: it was chosen
-            on them.
-
-        Raises
-        ------
-        ValueError
-            The model was compacted in a way that keeps no validation examples, and no others are given; or X without y.
-        """
-        if X is not None and y is not None:
-            examples, labels = self._checked_part(X, y, self.classes_, "y")
-        elif X is not None or y is not None:
-            raise ValueError("X, y: expected both or none, got one")
-        elif self._measured is not None:
-            return self._measured
-        elif self._validation is not None:
-            examples, labels = self._validation
-        else:
-            raise ValueError("X: expected examples, as this part of a model keeps none of its own, got None")
-        sessions = self.sessions(examples.shape[0])
-        sessions.see(examples)
-        return Measurement.of(sessions, labels, self.classes_, self.class_costs_)
 
     @property
     def chosen_(self) -> str:
         """What was taken from the frontier, in words."""
+        return self._taken
+
+    @property
+    def _taken(self) -> str:
         check_is_fitted(self)
         number, rule = (int(column[self.choice_]) for column in (self.frontier_.member, self.frontier_.rule))
         member = self.members_[number]
-        if rule < 0:
-            return f"{member.name}, never stopped"
-        return f"{member.name}, stopped by {_name_of_rule(member.learnt[rule].rule)}"
+        return f"{member.name}, {'never stopped' if rule < 0 else stopped_by(member.learnt[rule].rule)}"
+
+    @property
+    def _offered(self) -> FloatArray:
+        return self.frontier_.cost
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -361,59 +258,6 @@ class JointFrontier(BudgetedEstimator):
         """
         tests = self.measured().tests
         return np.asarray(tests / max(tests.sum(), 1e-300))
-
-    def summary(self, X: npt.ArrayLike | None = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
-        """Describe what was chosen, from what, and what it comes to.
-
-        Parameters
-        ----------
-        X, y : arrays, optional
-            Test examples; see `measured`.
-        n_units : int
-            How many of the units that are bought most are named.
-
-        Returns
-        -------
-        str
-            Error, or for regression mean squared error and R^2, and cost, with intervals of 95 per cent: Wilson's, and
-            a mean's with its standard error.
-        """
-        measured, seller = self.measured(X, y), self._seller()
-        budget = "no budget" if self.budget is None else f"budget {self.budget}"
-        if self._least_total:
-            budget = f"least {TOTAL_COST}, {budget}"
-        elif self.scoring is not None:
-            budget = f"best {name_of(self.scoring)}, {budget}"
-        wrong, low, high = measured.error_interval()
-        spread = NORMAL_95 * measured.cost_error
-        units = [unit for unit in seller.units() if unit.features]
-        shares = np.array([measured.bought[list(unit.features)].max() for unit in units])
-        most = [place for place in np.argsort(-shares, kind="stable")[:n_units] if shares[place] > 0]
-        named = ", ".join(f"{units[place].name} ({shares[place]:.0%})" for place in most) or "nothing"
-        mistakes = ""
-        if measured.mistakes is not None:
-            total = measured.cost + measured.mistakes
-            mistakes = f"    mistakes {measured.mistakes:.4g}, with the cost {total:.4g}\n"
-        error = "error" if measured.r2 is None else "mean squared error"
-        determined = "" if measured.r2 is None else f", R^2 {measured.r2:.3g}"
-        on = "validation examples, on which it was chosen" if X is None else "examples"
-        return (
-            f"{type(self).__name__}, {budget}\n"
-            f"  takes {self.chosen_}\n"
-            f"  of {self.frontier_.cost.size} choices at costs from {self.frontier_.cost[0]:.4g} to "
-            f"{self.frontier_.cost[-1]:.4g}\n"
-            f"  on {measured.n_samples} {on}:\n"
-            f"    {error} {wrong:.3g} ({low:.3g} to {high:.3g}){determined}\n"
-            f"    cost {measured.cost:.4g} ({max(measured.cost - spread, 0):.4g} to {measured.cost + spread:.4g})\n"
-            f"{mistakes}  buys most: {named}"
-        )
-
-    def __str__(self) -> str:
-        return self.summary() if self._is_measurable else repr(self)
-
-    @property
-    def _is_measurable(self) -> bool:
-        return self.frontier_ is not None and (self._validation is not None or self._measured is not None)
 
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:

@@ -157,6 +157,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         ensemble = self._ensemble()
         if is_fitted(ensemble):
             self.check_parameters()
+            self._keep_held_out(None)
             paying, error_data, unseen = self._use_fitted(ensemble, X, y, X_cost, sample_weight)
             self.frontier_ = self._prune(paying, error_data, unseen)
             self._choose()
@@ -267,6 +268,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             return (examples if X_cost is None else self._checked_cost_examples(X_cost, examples)), None, None
         require_rows_in_order(X, y)
         data = Labelled(examples, np.asarray(y), checked_weight(sample_weight, X, examples))
+        self._keep_held_out(data)
         self._refit_data = data if self._pruning.refit else None
         paying = examples if X_cost is None else self._checked_cost_examples(X_cost, examples)
         unseen = _seen_by_none(data, self.forest_.n_trees) if self._pruning.objective == "forest" else None
@@ -328,6 +330,11 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     def policy(self) -> TreesInOrder:
         """Say how the fitted model buys features and what it answers."""
         return TreesInOrder(self.pruned_)
+
+    @property
+    def _taken(self) -> str:
+        kept = self.pruning_.kept
+        return f"{self.policy().name} with {kept.sum():,} of {kept.size:,} tests"
 
     def to_sklearn(self) -> Any:
         """Return the pruned forest as a fitted RandomForestClassifier or RandomForestRegressor.

@@ -97,6 +97,11 @@ class EarlyExitPolicy:
         return self._trees.dtype
 
     @property
+    def name(self) -> str:
+        """How many trees there are, and of which kind."""
+        return self._trees.name
+
+    @property
     def features(self) -> npt.NDArray[np.int64]:
         """The features that the trees test."""
         return self._trees.features
@@ -452,6 +457,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
             names = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
             require_trained_categories(self.estimator_, self.categories_.names, names)
         self._held_out, self._candidates = validation, dict[str, Stoppable]()
+        self._keep_held_out(validation)
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

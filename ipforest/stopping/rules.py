@@ -343,6 +343,12 @@ def learn_stopping(
     return tuple(_learn(rule, paths, n_folds, score) for rule in rules)
 
 
+def stopped_by(rule: FittedRule) -> str:
+    """Name what learnt a rule."""
+    learnt = {"StagedRule": "OptimalStopping", "CertifiedRule": "CertifiedStopping"}
+    return f"stopped by {learnt.get(type(rule).__name__, type(rule).__name__)}"
+
+
 def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int, score: ScoreOfStops | None) -> LearntStopping:
     """Fit a rule; a level costs and loses what it does cross-fitted, but no less than by the rule itself.
 
@@ -657,6 +663,10 @@ class StagedRule:
                 bins = np.searchsorted(self.edges[number], signal[here], side="right")
                 keen[here] = self.lambdas[number][bins] - TIE * signal[here]
         return keen, memory
+
+    def may_go_on(self, stage: int, level: float) -> bool:
+        """Tell whether an example may go on from a stage at a level, if signals are not negative."""
+        return stage >= len(self.lambdas) or bool(self.lambdas[stage].max() > level)
 
     def tables(self) -> RuleTables:
         """Write the rule as compiled walks read it."""

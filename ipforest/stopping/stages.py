@@ -26,6 +26,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
+from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
 from ipforest.estimator import Given
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.session import Seller, Unit
@@ -165,6 +166,7 @@ class StagesInOrder:
     """
 
     _class_costs: FloatArray | None = None
+    _packs_together = False
     dtype = np.float64
     place_size = len(_Place._fields)
     ignores_unwanted = True
@@ -200,6 +202,11 @@ class StagesInOrder:
         return used
 
     @property
+    def name(self) -> str:
+        """How many stages there are."""
+        return f"a cascade of {len(self.stages)} stages"
+
+    @property
     def features(self) -> IntArray:
         """The features that stages see."""
         return np.unique(np.concatenate([stage.features for stage in self.stages])).astype(np.int64)
@@ -210,10 +217,47 @@ class StagesInOrder:
         other._rule, other._level, other._trees = rule, level, self._trees
         return other
 
+    def compact(self) -> StagesInOrder:
+        """Leave out the stages that no example reaches, and what forests know besides what their leaves answer."""
+        if any(stage.sees_before for stage in self.stages):
+            return self
+        reached, goals = np.zeros(len(self.stages), dtype=bool), []
+        reached[0] = True
+        for number, stage in enumerate(self.stages):
+            goals.append(stage.following if self._may_go_on(number) else np.full_like(stage.following, END))
+            if reached[number]:
+                reached[goals[-1][goals[-1] != END]] = True
+        number_of = np.append(np.cumsum(reached) - 1, END)
+        stages = [
+            replace(_without_counts(stage), following=number_of[goal])
+            for stage, goal, is_reached in zip(self.stages, goals, reached, strict=True)
+            if is_reached
+        ]
+        other = StagesInOrder(stages, self._costs, self._max_cost, self._rule, self._level, self._class_costs)
+        other._packs_together = True
+        return other
+
+    def _may_go_on(self, number: int) -> bool:
+        """Tell whether the rule lets an example go on from a stage; the margin between classes is never negative."""
+        may_go_on = getattr(self._rule, "may_go_on", None)
+        if may_go_on is None or not is_classifier(self.stages[number].model):
+            return True
+        return bool(may_go_on(int(self._depth[number]), self._level))
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_trees": {}}
+        state = {**vars(self), "_trees": {}}
+        if not self._packs_together:
+            return state
+        forests, columns = _forests_in(self.stages)
+        bare = [_with_forests(stage, [None] * len(_own_forests(stage))) for stage in self.stages]
+        return state | {"stages": tuple(bare), "_forests": pack_forests(forests, columns) if forests else None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        packed = state.pop("_forests", None)
+        if packed is not None:
+            forests = iter(unpack_forests(packed, _forests_in(state["stages"])[1]))
+            stages = [_with_forests(each, [next(forests) for _ in _own_forests(each)]) for each in state["stages"]]
+            state["stages"] = tuple(stages)
         vars(self).update({"_trees": {}, **state})
 
     def trees_of(self, number: int) -> tuple[Forest | BoostedTrees, ...] | None:
@@ -569,6 +613,31 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         tags.target_tags.required = True
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
+
+
+def _own_forests(stage: Stage) -> tuple[Any, ...]:
+    """Return the forests that a stage averages, as `ipforest.frontiers.AveragedTrees` does; none of other models."""
+    return tuple(getattr(stage.model, "ensembles_", ()))
+
+
+def _forests_in(stages: Sequence[Stage]) -> tuple[list[Forest], list[IntArray]]:
+    """List the forests of all stages, and the columns that each sees."""
+    flat = [(forest, stage.features) for stage in stages for forest in _own_forests(stage)]
+    return [forest for forest, _ in flat], [columns for _, columns in flat]
+
+
+def _with_forests(stage: Stage, forests: Sequence[Forest | None]) -> Stage:
+    """Return a stage with other forests in place of its own."""
+    if not forests:
+        return stage
+    model = copy(stage.model)
+    model.ensembles_ = tuple(forests)
+    return replace(stage, model=model)
+
+
+def _without_counts(stage: Stage) -> Stage:
+    """Return a stage whose forests know no more than what their leaves answer."""
+    return _with_forests(stage, [forest.without_counts() for forest in _own_forests(stage)])
 
 
 def _trees_in(model: Any) -> tuple[Forest | BoostedTrees, ...] | None:

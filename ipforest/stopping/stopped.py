@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ipforest._internal.arrays import FloatArray
 from ipforest._internal.examples import Labelled
 from ipforest.estimator import BudgetedEstimator, check_integer
 from ipforest.stopping.rules import (
@@ -18,6 +20,7 @@ from ipforest.stopping.rules import (
     StoppingRule,
     check_stopping,
     learn_stopping,
+    stopped_by,
 )
 from ipforest.stopping.scored import recorded, scorer_on
 
@@ -63,6 +66,14 @@ class StoppedEstimator(BudgetedEstimator):
         super().check_parameters()
         check_integer(self.n_folds, "n_folds", 1)
         check_stopping(self.stopping)
+
+    @property
+    def _taken(self) -> str:
+        return f"{self.policy().name}, {'never stopped' if self.level_ == -inf else stopped_by(self.rule_)}"  # type: ignore[attr-defined]  # trees or stages
+
+    @property
+    def _offered(self) -> FloatArray:
+        return self.curve_.cost
 
     def _learnt(
         self, policy: Any, held_out: Labelled, record: Callable[[StageOutputs | None], StoppingPaths]

@@ -131,10 +131,10 @@ LOSSES = frozenset(f"sklearn._loss._loss.Cy{name}" for name in _LOSSES)
 NAMED_TUPLES = frozenset(
     f"ipforest.{name}"
     for name in (
+        "choosing.measurement.Measurement",
         "stopping.stopped.Stoppable",
         "stopping.rules.Curve",
         "stopping.rules.LearntStopping",
-        "frontiers.joint_frontier.Measurement",
         "frontiers.joint_frontier.Member",
         "ensemble.first_uses.Passing",
         "_internal.examples.Labelled",

@@ -99,13 +99,14 @@ def _through_columns(transformer: ColumnTransformer, n_inputs: int) -> csr_array
         place = transformer.output_indices_[name]
         if place.start == place.stop:
             continue
-        chosen = _column_numbers(transformer, columns, n_inputs)
+        chosen = column_numbers(transformer, columns, n_inputs)
         selection = csr_array(eye_array(n_inputs, dtype=bool))[chosen]
         blocks[place.start] = csr_array(input_columns(step, len(chosen)) @ selection)
     return csr_array(vstack([blocks[start] for start in sorted(blocks)]))
 
 
-def _column_numbers(transformer: ColumnTransformer, columns: Any, n_inputs: int) -> list[int]:
+def column_numbers(transformer: ColumnTransformer, columns: Any, n_inputs: int) -> list[int]:
+    """Return the numbers of the columns that a part of a fitted transformer takes, however they are told."""
     names = list(getattr(transformer, "feature_names_in_", ()))
     if isinstance(columns, str):
         columns = [columns]

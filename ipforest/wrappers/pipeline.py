@@ -291,6 +291,25 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return TableSession(self, self.estimator_.resume(saved))
 
+    decides_by = "the preparation of columns (preprocessing_)"
+
+    def to_trees(self) -> Any:
+        """Refuse to give trees alone, which `ipforest.ensemble.write` would write without the preparation of columns.
+
+        Raises
+        ------
+        ValueError
+        """
+        raise ValueError(
+            f"BudgetedPipeline: expected a model whose trees alone decide, got one with {self.decides_by}, which an "
+            "export of its trees would drop; write its estimator_, and give the model what preprocessing_ computes"
+        )
+
+    def summary(self, X: Any = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
+        """Describe what was chosen, from what, and what it comes to; see `BudgetedEstimator.summary`."""
+        check_is_fitted(self)
+        return str(self.estimator_.summary(None if X is None else self._transformed(X), y, n_units))
+
     def as_pipeline(self) -> Pipeline:
         """Return the fitted model as a scikit-learn pipeline, which shares its parts."""
         check_is_fitted(self)

@@ -505,22 +505,18 @@ def test_gates_and_prices_that_cannot_be_exported_are_named() -> None:
         document_of(tests)
 
 
-@pytest.mark.parametrize("header", [{}, {"format": "ipforest-model", "version": 4}, {"format": "other", "version": 1}])
+@pytest.mark.parametrize("header", [{}, {"format": "ipforest-model", "version": 5}, {"format": "other", "version": 1}])
 def test_other_documents_are_refused(header: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="document: expected 'ipforest-model', version 3, got"):
+    with pytest.raises(ValueError, match="document: expected 'ipforest-model', version 4, got"):
         Model(header)
 
 
-def test_documents_of_version_1_are_read_and_cut_ones_refused() -> None:
-    model, others = stopped(ThresholdStopping())
+def test_cut_documents_are_refused() -> None:
+    model, _ = stopped(ThresholdStopping())
     document = document_of(model)
-    old = {name: part for name, part in document.items() if name not in ("class_costs", "cap", "categories", "prices")}
-    reader = Model({**old, "version": 1})
-    assert reader.predict(others) == model.predict(others).tolist()
-    assert reader.predict_one(others[0].__getitem__).paid is None
-    for part in ("level", "trees"):
+    for part in ("level", "trees", "prices", "table"):
         cut = {name: value for name, value in document.items() if name != part}
-        with pytest.raises(ValueError, match=f"document: expected kind, .*, got one without {part}"):
+        with pytest.raises(ValueError, match=f"document: expected a whole one, got one without {part}"):
             Model(cut)
     with pytest.raises(json.JSONDecodeError):
         json.loads(write_json(model)[:-100])

@@ -30,8 +30,8 @@ from ipforest import (
     NestedStages,
     RunSettings,
 )
+from ipforest.choosing.measurement import Measurement
 from ipforest.frontiers import budgeted_classifier, work
-from ipforest.frontiers.joint_frontier import Measurement
 from ipforest.frontiers.scores import soft_error
 from ipforest.frontiers.work import TimeIsOver
 from ipforest.growing import Grower

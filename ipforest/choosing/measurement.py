@@ -1,0 +1,138 @@
+"""What a fitted model comes to on examples, and a summary of it in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, nan
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+from sklearn.metrics import r2_score
+
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest.choosing.class_costs import costs_of
+
+__all__ = ["Measurement"]
+
+NORMAL_95 = 1.959964
+"""Standard errors on both sides of a mean that make an interval of 95 per cent."""
+
+
+class Unit(Protocol):
+    """What is bought as one; see `ipforest.session.Unit`."""
+
+    @property
+    def name(self) -> str:
+        """How it is called."""
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        """The features that it brings."""
+
+
+class Ended(Protocol):
+    """Sessions that have ended; see `ipforest.session.Sessions`."""
+
+    @property
+    def outputs(self) -> FloatArray:
+        """Class probabilities, or targets as a column."""
+
+    @property
+    def paid(self) -> FloatArray:
+        """What each example pays."""
+
+    @property
+    def bought(self) -> BoolArray:
+        """The features that each example pays for."""
+
+    @property
+    def tests(self) -> Array:
+        """How often each example tests each feature."""
+
+    def labels(self, outputs: FloatArray) -> Array:
+        """Turn outputs into predictions."""
+
+
+class Measurement(NamedTuple):
+    """What a model comes to on examples.
+
+    Parameters
+    ----------
+    n_samples : int
+    n_wrong : int or None
+        Of classifiers.
+    cost, cost_error : float
+        Mean and its standard error.
+    bought : ndarray of float64, shape (n_features,)
+        For which share of the examples each feature is bought.
+    tests : ndarray of float64, shape (n_features,)
+        How often an example tests each feature, on average.
+    mistakes : float or None
+        What predictions cost by ``class_costs`` on average.
+    squared_error, squared_error_error, r2 : float or None
+        Of regressors: mean squared error, its standard error, and coefficient of determination.
+    """
+
+    n_samples: int
+    n_wrong: int | None
+    cost: float
+    cost_error: float
+    bought: FloatArray
+    tests: FloatArray
+    mistakes: float | None = None
+    squared_error: float | None = None
+    squared_error_error: float | None = None
+    r2: float | None = None
+
+    @classmethod
+    def of(cls, ended: Ended, y: Array, classes: Array | None, class_costs: FloatArray | None) -> Self:
+        """Average over examples whose sessions have ended."""
+        guesses, paid = ended.labels(ended.outputs), ended.paid
+        spread = _error_of_mean(paid)
+        bought, tests = ended.bought.mean(axis=0), ended.tests.mean(axis=0)
+        if classes is None:
+            squares = np.square(guesses - y)
+            lost = float(squares.mean()), _error_of_mean(squares), float(r2_score(y, guesses)) if y.size > 1 else nan
+            return cls(paid.size, None, float(paid.mean()), spread, bought, tests, None, *lost)
+        mistakes = None if class_costs is None else float(costs_of(class_costs, classes, y, guesses).mean())
+        return cls(paid.size, int((guesses != y).sum()), float(paid.mean()), spread, bought, tests, mistakes)
+
+    def error_interval(self) -> tuple[float, float, float]:
+        """Return the share of wrong labels, or the mean squared error, and the bounds of its interval of 95 per cent.
+
+        That of a share is Wilson's, that of a mean is its normal one.
+        """
+        if self.squared_error is not None and self.squared_error_error is not None:
+            half = NORMAL_95 * self.squared_error_error
+            return self.squared_error, max(self.squared_error - half, 0.0), self.squared_error + half
+        assert self.n_wrong is not None
+        share, more = self.n_wrong / self.n_samples, NORMAL_95**2 / self.n_samples
+        middle = (share + more / 2) / (1 + more)
+        half = np.sqrt(share * (1 - share) * more + more**2 / 4) / (1 + more)
+        return share, float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+
+    def in_words(self, examples: str) -> str:
+        """Say errors and cost with their intervals, in lines of a summary; examples are named so."""
+        wrong, low, high = self.error_interval()
+        spread = NORMAL_95 * self.cost_error
+        error = "error" if self.r2 is None else "mean squared error"
+        determined = "" if self.r2 is None else f", R^2 {self.r2:.3g}"
+        mistakes = ""
+        if self.mistakes is not None:
+            mistakes = f"\n    mistakes {self.mistakes:.4g}, with the cost {self.cost + self.mistakes:.4g}"
+        return (
+            f"  on {self.n_samples} {examples}:\n"
+            f"    {error} {wrong:.3g} ({low:.3g} to {high:.3g}){determined}\n"
+            f"    cost {self.cost:.4g} ({max(self.cost - spread, 0):.4g} to {self.cost + spread:.4g}){mistakes}"
+        )
+
+    def bought_most(self, units: Sequence[Unit], n_units: int) -> str:
+        """Name the units that are bought most, and for which share of the examples."""
+        shares = np.array([self.bought[list(unit.features)].max() for unit in units])
+        most = [place for place in np.argsort(-shares, kind="stable")[:n_units] if shares[place] > 0]
+        return ", ".join(f"{units[place].name} ({shares[place]:.0%})" for place in most) or "nothing"
+
+
+def _error_of_mean(values: FloatArray) -> float:
+    """Return the standard error of a mean, infinite for a single value."""
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else inf

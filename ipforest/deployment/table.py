@@ -1,0 +1,115 @@
+"""How the columns of a table become the numbers that a model sees, as plain data: categories, numbers, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
+
+from ipforest.tabular.preprocessing import column_numbers
+from ipforest.wrappers.pipeline import BudgetedPipeline
+
+ITSELF = "itself"
+"""Stands for a number that stays as it is."""
+
+
+def table_of(model: BudgetedPipeline) -> dict[str, Any]:
+    """Describe how a pipeline computes what its estimator sees, as ``schema.json`` says.
+
+    Each category that an encoder knows, one that it does not know, and a gap are given to the pipeline.
+
+    Raises
+    ------
+    ValueError
+        A column is computed by another transformer than encoders of categories and imputers of single columns.
+    """
+    known = _categories(model.preprocessing_, model.n_features_in_)
+    sources = model.sources_.tolist()
+    columns = [model._name(column) for column in range(model.n_features_in_)]
+    codings: list[dict[str, Any]] = [{} for _ in sources]
+    for column in sorted(set(sources)):
+        for feature, coding in _codings(model, column, known[column]).items():
+            codings[feature] = coding
+    return {"columns": columns, "source": sources, "codings": codings}
+
+
+def _codings(model: BudgetedPipeline, column: int, names: Sequence[Any]) -> dict[int, dict[str, Any]]:
+    """Describe what is computed from one column, feature by feature."""
+    told = [_computed(model, column, name) for name in names]
+    missing, others = _computed(model, column, None), None
+    if names:
+        others = _computed(model, column, _unknown_to(names))
+    return {
+        feature: {
+            "names": [_plain(name) for name in names],
+            "numbers": [None if each is None else _written(each[feature]) for each in told],
+            "missing": None if missing is None else _written(missing[feature]),
+            "others": ITSELF if not names else None if others is None else _written(others[feature]),
+        }
+        for feature in np.flatnonzero(model.sources_ == column).tolist()
+    }
+
+
+def _computed(model: BudgetedPipeline, column: int, cell: Any) -> dict[int, Any] | None:
+    """Compute what the model sees of a cell; None where the preparation refuses it."""
+    try:
+        return model._computed({column: cell})
+    except (TypeError, ValueError):
+        return None
+
+
+def _unknown_to(names: Sequence[Any]) -> Any:
+    """Make up a category that is none of these."""
+    if all(isinstance(name, str) for name in names):
+        return "".join(names) + "?"
+    return max(name for name in names if not isinstance(name, str)) + 1
+
+
+def _written(number: float | None) -> float | str:
+    """Write NaN as a text, which `float` reads in Python."""
+    return "nan" if number is None or isnan(number) else number
+
+
+def _plain(name: Any) -> Any:
+    return name.item() if isinstance(name, np.generic) else name
+
+
+def _categories(transformer: Any, n_inputs: int) -> list[list[Any]]:
+    """List the categories that each column has in an encoder, none for columns of numbers that stay as they are.
+
+    Raises
+    ------
+    ValueError
+        Another transformer computes a column.
+    """
+    if transformer is None or (isinstance(transformer, str) and transformer == "passthrough"):
+        return [[] for _ in range(n_inputs)]
+    if isinstance(transformer, ColumnTransformer):
+        found: dict[int, list[Any]] = {}
+        for _, step, columns in transformer.transformers_:
+            chosen = [] if isinstance(step, str) and step == "drop" else column_numbers(transformer, columns, n_inputs)
+            for column, names in zip(chosen, _categories(step, len(chosen)), strict=True):
+                if found.setdefault(column, names) != names:
+                    raise ValueError(f"preprocessing_: expected one part to take column {column}, got several")
+        return [found.get(column, []) for column in range(n_inputs)]
+    if isinstance(transformer, Pipeline):
+        steps = [_categories(step, n_inputs) for _, step in transformer.steps]
+        return [next(filter(None, of_column), []) for of_column in zip(*steps, strict=True)]
+    if isinstance(transformer, OneHotEncoder | OrdinalEncoder):
+        return [[name for name in names if name is not None and name == name] for names in transformer.categories_]
+    is_identity = isinstance(transformer, FunctionTransformer) and transformer.func is None
+    fills_gaps = isinstance(transformer, SimpleImputer) and pd.isna(transformer.missing_values)
+    if is_identity or (fills_gaps and not transformer.add_indicator):
+        return [[] for _ in range(n_inputs)]
+    raise ValueError(
+        "preprocessing_: expected encoders of categories, imputers of single columns and columns that stay as they "
+        f"are, which an export holds, got {type(transformer).__name__}; write the estimator_ of the pipeline, and give "
+        "the model what preprocessing_ computes"
+    )

@@ -1,0 +1,70 @@
+"""Forests on parts of the same columns, packed together: their thresholds stand in the same tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ipforest._internal.arrays import DAMAGED, Array, IntArray, one_line
+from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.packing import pack, unpack
+
+__all__ = ["pack_forests", "unpack_forests"]
+
+
+def pack_forests(forests: Sequence[Forest], columns: Sequence[IntArray]) -> dict[str, Any]:
+    """Pack forests.
+
+    Parameters
+    ----------
+    forests : sequence of Forest
+        With the same classes.
+    columns : sequence of ndarray of int64
+        The column of a table that each feature of each forest is.
+
+    Returns
+    -------
+    dict
+        For `unpack_forests`.
+    """
+    parts = [
+        {name: getattr(forest, name) for name in Forest.NODE_FIELDS} | {"feature": _moved(forest.feature, own)}
+        for forest, own in zip(forests, columns, strict=True)
+    ]
+    starts = np.cumsum([0, *(forest.n_nodes for forest in forests)])
+    for part, start in zip(parts, starts, strict=False):
+        part |= {side: np.where(part[side] < 0, -1, part[side] + start) for side in ("left", "right")}
+    nodes = pack({name: np.concatenate([part[name] for part in parts]) for name in Forest.NODE_FIELDS})
+    others = [{name: getattr(forest, name) for name in forest._fields_beside_nodes()} for forest in forests]
+    return {"nodes": nodes, "others": others}
+
+
+def unpack_forests(packed: dict[str, Any], columns: Sequence[IntArray]) -> list[Forest]:
+    """Unpack what `pack_forests` made of forests on these columns.
+
+    Raises
+    ------
+    ValueError
+        It is damaged, or has another number of forests.
+    """
+    try:
+        nodes = unpack(packed["nodes"])
+        starts = np.cumsum([0, *(int(other["tree_offsets"][-1]) for other in packed["others"])])
+        forests = []
+        for other, own, (start, stop) in zip(packed["others"], columns, pairwise(starts.tolist()), strict=True):
+            part = {name: values[start:stop] for name, values in nodes.items()}
+            part |= {side: np.where(part[side] < 0, -1, part[side] - start) for side in ("left", "right")}
+            place = np.full(int(max(own, default=-1)) + 1, -1)
+            place[own] = np.arange(own.size)
+            forests.append(Forest(**other, **part | {"feature": _moved(part["feature"], place)}))
+        return forests
+    except DAMAGED as problem:
+        raise ValueError(f"nodes: expected packed arrays of forests, got: {one_line(problem)}") from None
+
+
+def _moved(feature: Array, columns: Array) -> Array:
+    """Replace features, which are -1 at leaves."""
+    return np.where(feature < 0, -1, np.append(columns, -1)[feature]).astype(np.int32)

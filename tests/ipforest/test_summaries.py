@@ -1,0 +1,78 @@
+"""What a fitted model says of itself: what was chosen, from what, for which budget, and what that comes to."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
+
+from ipforest import BudgetPrune, EarlyExit, NestedCascade, NestedStages
+from ipforest.adaptive import AdaptLin, GateSearch
+
+X, Y = load_breast_cancer(return_X_y=True)
+FOREST = RandomForestClassifier(6, max_depth=4, random_state=0)
+NUMBER = r"[\d.e-]+"
+EXAMPLES = (
+    rf"  on 143 examples on which it was chosen:\n    error {NUMBER} \({NUMBER} to {NUMBER}\)\n    cost {NUMBER} \(.*\)"
+)
+BOUGHT = r"  buys most: feature \d+ \(\d+%\)"
+
+SAID: dict[str, tuple[Any, str]] = {
+    "pruned": (BudgetPrune(FOREST, budget=4, random_state=0), r"  takes \d averaged trees with \d+ of \d+ tests"),
+    "stopped": (
+        EarlyExit(FOREST, budget=3, random_state=0),
+        r"  takes 6 averaged trees, (never stopped|stopped by (ThresholdStopping|OptimalStopping))",
+    ),
+    "stages": (
+        NestedCascade(FOREST, stages=NestedStages(sizes=[2, 4]), budget=2, random_state=0),
+        r"  takes a cascade of 3 stages, .*stopped.*",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(SAID))
+def test_a_model_says_what_was_chosen_from_what_and_what_it_comes_to(name: str) -> None:
+    model, taken = SAID[name]
+    model.fit(X, Y)
+    kind = rf"{type(model).__name__}, budget {model.budget}"
+    choices = rf"  of \d+ choices at costs from {NUMBER} to {NUMBER}"
+    assert re.match("\n".join((kind, taken, choices, EXAMPLES, BOUGHT)), str(model))
+    cheaper = model.at_budget(model.budget / 2)
+    assert f"budget {cheaper.budget}" in cheaper.summary(X[:100], Y[:100], n_units=1)
+    assert "on 100 examples:" in cheaper.summary(X[:100], Y[:100], n_units=1)
+    assert cheaper.measured(X[:100], Y[:100]).n_wrong == (cheaper.predict(X[:100]) != Y[:100]).sum()
+    assert cheaper.measured(X[:100], Y[:100]).cost == pytest.approx(cheaper.cost(X[:100]).mean())
+
+
+def test_a_gate_says_what_decides() -> None:
+    model = AdaptLin(FOREST, search=GateSearch(shares=[0.3], lambdas=2), budget=3, random_state=0).fit(X[::2], Y[::2])
+    assert "  takes a gate between two models\n  on " in str(model)
+
+
+def test_what_was_fitted_before_says_what_it_comes_to_where_targets_are_given() -> None:
+    fitted = clone(FOREST).fit(X[::2], Y[::2])
+    told = BudgetPrune(fitted, budget=4).fit(X[1::2], Y[1::2])
+    assert told.measured().n_wrong == (told.predict(X[1::2]) != Y[1::2]).sum()
+    assert EarlyExit(FrozenEstimator(fitted), budget=4).fit(X[1::2], Y[1::2]).measured().n_samples == len(X[1::2])
+    for silent in (
+        BudgetPrune(fitted, budget=4).fit(X[1::2]),
+        BudgetPrune(FOREST, budget=4, validation_fraction=None, random_state=0).fit(X, Y),
+        BudgetPrune(FOREST, budget=4, random_state=0).fit(X, Y, X_cost=X[:50]),
+    ):
+        assert str(silent) == repr(silent)
+        with pytest.raises(ValueError, match="X: expected examples, as the model keeps none that were held out"):
+            silent.summary()
+        assert "on 100 examples:" in silent.summary(X[:100], Y[:100])
+
+
+def test_a_regressor_says_its_squared_error_of_at_most_two_thousand_examples() -> None:
+    data, target = load_diabetes(return_X_y=True)
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, len(target), 5000)
+    model = BudgetPrune(RandomForestRegressor(3, max_depth=3, random_state=0), budget=3, validation_fraction=0.5)
+    model.set_params(random_state=0).fit(data[rows], target[rows])
+    assert re.search(r"on 2000 examples on which it was chosen:\n    mean squared error .* R\^2 0\.\d+", str(model))
