@@ -41,7 +41,7 @@ def fitted(estimator: Any, *parts: Any) -> BudgetedPipeline:
 FOREST = RandomForestClassifier(5, max_depth=5, random_state=0)
 WORDS = (OneHotEncoder(handle_unknown="ignore"), ["ecg"])
 NUMBERS = (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["kind"])
-FILLED = (make_pipeline(SimpleImputer(strategy="median"), FunctionTransformer()), ["lab"])
+FILLED = (make_pipeline(SimpleImputer(strategy="median"), FunctionTransformer(feature_names_out="one-to-one")), ["lab"])
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,8 @@ def test_a_compact_model_is_that_of_one_budget(
     whole, compact = lean.at_budget(budget), lean.compact(budget)
     np.testing.assert_array_equal(compact.predict_proba(parts[2]), whole.predict_proba(parts[2]))
     np.testing.assert_array_equal(compact.acquired(parts[2]), whole.acquired(parts[2]))
-    assert (compact.chosen_, compact.measured().n_wrong) == (whole.chosen_, whole.measured().n_wrong)
+    assert compact.chosen_.split()[-3:] == whole.chosen_.split()[-3:]  # of its stages some may be gone
+    assert compact.measured().n_wrong == whole.measured().n_wrong
     assert not hasattr(compact, "estimators_")
     assert len(compact.members_) == 1
     assert len(pickle.dumps(compact)) < len(pickle.dumps(whole)) / 2

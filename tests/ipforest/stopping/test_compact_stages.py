@@ -1,0 +1,75 @@
+"""Stages of forests without what no example reaches and no answer needs: the same answers in fewer bytes."""
+
+import pickle
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+
+from ipforest import NestedCascade, NestedStages
+from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
+from ipforest.frontiers import AveragedTrees, AveragedTreesRegressor
+from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
+from ipforest.tabular.model_files import load_model, save_model
+
+X, Y = load_wine(return_X_y=True)
+HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+STAGES = NestedStages(sizes=[1, 3, 6, 13])
+
+
+@cache
+def cascade(stopping: Any) -> NestedCascade:
+    trees = AveragedTrees(4, min_samples_leaf=(1,), random_state=0)
+    return NestedCascade(trees, stages=STAGES, stopping=stopping, budget=2, random_state=0).fit(X, Y)
+
+
+def require_same(policy: Any, other: Any, model: Any, X: Any) -> None:
+    for each in (policy, other):
+        walked = each.at_once(model._seller().purse(None))(X)
+        assert [part.tobytes() for part in walked] == [
+            part.tobytes() for part in policy.at_once(model._seller().purse(None))(X)
+        ]
+
+
+@pytest.mark.parametrize("stopping", [ThresholdStopping(), OptimalStopping(n_bins=3, min_support=10)])
+def test_compact_stages_answer_and_buy_the_same_to_the_last_bit(stopping: Any, tmp_path: Any) -> None:
+    model = cascade(stopping)
+    for level in (*model.curve_.level[::20], model.curve_.level[0], 0.02, 0.2):
+        whole = model.policy().stopped(model.rule_, float(level))
+        compact = whole.compact()
+        again = pickle.loads(pickle.dumps(compact))
+        for each in (compact, again):
+            require_same(whole, each, model, HOLES)
+        assert len(pickle.dumps(compact)) < 0.7 * len(pickle.dumps(whole))
+        assert again.compact().name == again.name == compact.name
+    file = save_model(compact, tmp_path / "stages.skops")
+    require_same(compact, load_model(file, allow_pickle=False), model, HOLES)
+
+
+def test_stages_that_no_example_reaches_are_left_out() -> None:
+    model = cascade(OptimalStopping(n_bins=3, min_support=10))
+    policy = model.policy()
+    sizes = [len(policy.stopped(model.rule_, level).compact().stages) for level in (-np.inf, model.level_, np.inf)]
+    assert sizes[0] == len(policy.stages) >= sizes[1] > sizes[2] == 1
+
+
+def test_stages_of_regressors_keep_what_their_leaves_say() -> None:
+    data, target = load_diabetes(return_X_y=True)
+    trees = AveragedTreesRegressor(3, min_samples_leaf=(3,), random_state=0)
+    model = NestedCascade(trees, stages=NestedStages(sizes=[2, 5]), budget=3, random_state=0).fit(data, target)
+    require_same(model.policy(), pickle.loads(pickle.dumps(model.policy().compact())), model, data)
+
+
+def test_forests_on_other_columns_come_back_and_damaged_ones_do_not() -> None:
+    stages = [stage for stage in cascade(ThresholdStopping()).stages_ if hasattr(stage.model, "ensembles_")]
+    forests = [forest for stage in stages for forest in stage.model.ensembles_]
+    columns = [stage.features for stage in stages for _ in stage.model.ensembles_]
+    packed = pack_forests(forests, columns)
+    for forest, again in zip(forests, unpack_forests(packed, columns), strict=True):
+        for name in type(forest).NODE_FIELDS:
+            assert getattr(forest, name).tobytes() == getattr(again, name).tobytes(), name
+    for wrong in ({**packed, "nodes": packed["nodes"][:-9]}, {**packed, "others": packed["others"][1:]}):
+        with pytest.raises(ValueError, match="nodes: expected packed arrays of forests, got"):
+            unpack_forests(wrong, columns)
