@@ -204,7 +204,7 @@ class _Ensemble:
         self.feature = np.maximum(np.array(trees.feature), 0)
         self.threshold, self.missing_left = np.array(trees.threshold, dtype=np.float64), np.array(trees.missing_left)
         depth, self.is_root = np.zeros(self.left.size, dtype=np.int64), np.isin(np.arange(self.left.size), self.root)
-        first, tree = np.zeros(self.left.size, dtype=np.int64), np.array(trees.first_output)
+        first, tree = np.zeros(self.left.size, dtype=np.int64), np.array(document["first_output"])
         first[self.root] = tree
         for node in np.flatnonzero(self.is_inner).tolist():
             sides = [self.left[node], self.right[node]]
@@ -214,10 +214,10 @@ class _Ensemble:
         self.value, self.lowest, self.highest = np.zeros((3, self.left.size, self.base.size))
         for name in ("value", "lowest", "highest"):
             np.put_along_axis(getattr(self, name), columns, getattr(trees, name), axis=1)
-        self.set_of_node = np.array(trees.set_of_node or [-1] * self.left.size)
-        width = max((member for members, _ in trees.sets for member in members), default=0) + 2
-        self.holds = np.array([np.full(width, others) for _, others in trees.sets] or [np.zeros(width, dtype=bool)])
-        for held, (members, others) in zip(self.holds, trees.sets, strict=False):
+        self.set_of_node = np.array(document["category_set"] or [-1] * self.left.size)
+        width = max((member for members, _ in document["sets"] for member in members), default=0) + 2
+        self.holds = np.array([np.full(width, others) for _, others in document["sets"]] or [np.zeros(width, dtype=bool)])
+        for held, (members, others) in zip(self.holds, document["sets"], strict=False):
             held[np.array(members, dtype=np.int64)] = not others
 
     def tested(self, n_features: int) -> Array:

@@ -314,15 +314,33 @@ def test_c_is_an_adapted_model_on_ten_thousand_rows(name: str, tmp_path: Path) -
     require_same_in_c(MODELS[name]()[0], rows_with_gaps(10_000), tmp_path / "model.c")
 
 
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["a gate", "isotonic", "a threshold of each", "nested"])
-def test_the_reader_is_the_model_on_ten_thousand_rows(name: str) -> None:
-    (model, _), X = MODELS[name](), rows_with_gaps(10_000)
+def rows_of_words(n: int) -> Any:
+    """Draw such examples with the numbers of words in a column."""
+    X = rows_with_gaps(n)
+    X[:, 2] = np.random.default_rng(4).integers(-1, 6, n) % 4
+    X[::7, 2] = np.nan
+    return X
+
+
+def require_same_in_the_reader(model: Any, X: Any) -> None:
     reader = Model(document_of(model))
     answers = [reader.predict_one(row.__getitem__) for row in X]
     assert [answer.label for answer in answers] == model.predict(X).tolist()
     np.testing.assert_allclose([answer.paid for answer in answers], model.cost(X))
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["a gate", "isotonic", "a threshold of each", "nested"])
+def test_the_reader_is_the_model_on_ten_thousand_rows(name: str) -> None:
+    require_same_in_the_reader(MODELS[name]()[0], rows_with_gaps(10_000))
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("budget", [2, 3, 4, 6])
+def test_the_reader_is_a_grown_model_on_ten_thousand_rows_at_every_budget(budget: float) -> None:
+    require_same_in_the_reader(with_words()[0].at_budget(budget), rows_of_words(10_000))
 
 
 @pytest.mark.slow
@@ -396,10 +414,7 @@ def test_onnx_is_the_estimator_on_ten_thousand_rows_at_thresholds_and_next_to_th
 @pytest.mark.long
 def test_onnx_is_a_grown_model_on_ten_thousand_rows_at_every_budget() -> None:
     """Boosted trees and forests of a cascade, missing values and categories, price by price."""
-    words, _ = with_words()
-    X = rows_with_gaps(10_000)
-    X[:, 2] = np.random.default_rng(4).integers(-1, 6, 10_000) % 4
-    X[::7, 2] = np.nan
+    words, X = with_words()[0], rows_of_words(10_000)
     for budget in (2, 3, 4, 6):
         require_same_in_onnx(words.at_budget(budget), X)
     cascade, _ = nested()
