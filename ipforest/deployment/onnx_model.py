@@ -215,9 +215,10 @@ class _Ensemble:
         for name in ("value", "lowest", "highest"):
             np.put_along_axis(getattr(self, name), columns, getattr(trees, name), axis=1)
         self.set_of_node = np.array(document["category_set"] or [-1] * self.left.size)
-        width = max((member for members, _ in document["sets"] for member in members), default=0) + 2
-        self.holds = np.array([np.full(width, others) for _, others in document["sets"]] or [np.zeros(width, dtype=bool)])
-        for held, (members, others) in zip(self.holds, document["sets"], strict=False):
+        sets = document["sets"]
+        width = max((member for members, _ in sets for member in members), default=0) + 2
+        self.holds = np.array([np.full(width, others) for _, others in sets] or [np.zeros(width, dtype=bool)])
+        for held, (members, others) in zip(self.holds, sets, strict=False):
             held[np.array(members, dtype=np.int64)] = not others
 
     def tested(self, n_features: int) -> Array:
