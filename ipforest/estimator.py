@@ -47,6 +47,7 @@ from ipforest.session import (
     Seller,
     Session,
     Sessions,
+    Unit,
     buy_on_demand,
     buy_on_demand_async,
 )
@@ -564,15 +565,19 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
             Error, or for regression mean squared error and R^2, and cost, with intervals of 95 per cent: Wilson's, and
             a mean's with its standard error.
         """
-        measured = self.measured(X, y)
-        units = [unit for unit in self._seller().units() if unit.features]
-        examples = "examples on which it was chosen" if X is None else "examples"
-        offered = self._offered
-        lines = [f"{type(self).__name__}, {self._aim}", f"  takes {self._taken}"]
+        return self._described(self.measured(X, y), X is None, self._units_that_bring(), n_units)
+
+    def _units_that_bring(self) -> list[Unit]:
+        """List the units that bring features."""
+        return [unit for unit in self._seller().units() if unit.features]
+
+    def _described(self, measured: Measurement, is_own: bool, units: Sequence[Unit], n_units: int) -> str:
+        """Write a summary; whether the examples are the model's own is told, and units have these names."""
+        lines, offered = [f"{type(self).__name__}, {self._aim}", f"  takes {self._taken}"], self._offered
         if offered is not None:
             lines += [f"  of {offered.size} choices at costs from {offered.min():.4g} to {offered.max():.4g}"]
-        lines += [measured.in_words(examples), f"  buys most: {measured.bought_most(units, n_units)}"]
-        return "\n".join(lines)
+        examples = "examples on which it was chosen" if is_own else "examples"
+        return "\n".join([*lines, measured.in_words(examples), f"  buys most: {measured.bought_most(units, n_units)}"])
 
     def __str__(self) -> str:
         return self.summary() if self._validation is not None or self._measured is not None else repr(self)

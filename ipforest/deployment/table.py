@@ -44,7 +44,7 @@ def _codings(model: BudgetedPipeline, column: int, names: Sequence[Any]) -> dict
     """Describe what is computed from one column, feature by feature."""
     told = [_computed(model, column, name) for name in names]
     missing, others = _computed(model, column, None), None
-    if names:
+    if names and not isinstance(getattr(model._row, "dtypes", {}).get(model._name(column)), pd.CategoricalDtype):
         others = _computed(model, column, _unknown_to(names))
     return {
         feature: {

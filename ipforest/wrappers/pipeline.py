@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array
 from ipforest._internal.examples import require_rows_in_order
 from ipforest._internal.feature_names import column_names, column_of, positions_by_name
+from ipforest.choosing.measurement import Measurement
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import Answers, BudgetedEstimator, is_fitted, read_costs
@@ -305,10 +306,23 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             "export of its trees would drop; write its estimator_, and give the model what preprocessing_ computes"
         )
 
+    def measured(self, X: Any = None, y: npt.ArrayLike | None = None) -> Measurement:
+        """Measure errors, costs and purchases of computed columns; see `BudgetedEstimator.measured`."""
+        check_is_fitted(self)
+        return self.estimator_.measured(None if X is None else self._transformed(X), y)
+
     def summary(self, X: Any = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
         """Describe what was chosen, from what, and what it comes to; see `BudgetedEstimator.summary`."""
-        check_is_fitted(self)
-        return str(self.estimator_.summary(None if X is None else self._transformed(X), y, n_units))
+        units = [replace(unit, name=self._named(unit.features)) for unit in self.estimator_._units_that_bring()]
+        return self.estimator_._described(self.measured(X, y), X is None, units, n_units)
+
+    def _named(self, features: tuple[int, ...]) -> str:
+        """Name the columns of the table from which some features are computed."""
+        return ", ".join(map(self._name, self._columns(features)))
+
+    def _columns(self, features: tuple[int, ...]) -> tuple[int, ...]:
+        """List the columns of the table from which some features are computed, in the table's order."""
+        return tuple(sorted({int(self.sources_[feature]) for feature in features}))
 
     def as_pipeline(self) -> Pipeline:
         """Return the fitted model as a scikit-learn pipeline, which shares its parts."""
@@ -375,7 +389,7 @@ class TableSession:
         return tuple(map(self._of_table, self._session.round()))
 
     def _of_table(self, unit: Unit) -> Unit:
-        return Unit(unit.index, self._named(unit.features), self._columns(unit.features))
+        return Unit(unit.index, self._model._named(unit.features), self._model._columns(unit.features))
 
     def tell(self, value: Any, charged: bool | None = None) -> None:
         """Give what the next unit brought, or, as a mapping, several units of this round, as it stands in the table.
@@ -423,16 +437,9 @@ class TableSession:
         """What was bought so far, in order, and why: columns of the table, and what was computed of them."""
         column = self._session._seller.column
         return tuple(
-            replace(line, unit=self._named(tuple(column(feature) for feature, _ in line.values)))
+            replace(line, unit=self._model._named(tuple(column(feature) for feature, _ in line.values)))
             for line in self._session.ledger
         )
-
-    def _columns(self, features: tuple[int, ...]) -> tuple[int, ...]:
-        """List the columns of the table from which some features are computed, in the table's order."""
-        return tuple(sorted({int(self._model.sources_[feature]) for feature in features}))
-
-    def _named(self, features: tuple[int, ...]) -> str:
-        return ", ".join(map(self._model._name, self._columns(features)))
 
     @property
     def waits(self) -> bool:
@@ -504,6 +511,8 @@ def _with_cell(row: Any, column: int, value: Any, name: str) -> Any:
     missing = np.ndim(value) == 0 and pd.isna(value)
     kind = row.dtypes.iloc[column]
     try:
+        if isinstance(kind, pd.CategoricalDtype) and not missing and value not in kind.categories:
+            value = None
         cells = pd.Series([np.nan if value is None else value], index=row.index)
         typed = cells.astype(np.float64 if missing and kind.kind in "iub" else kind)
     except (TypeError, ValueError):

@@ -1,6 +1,7 @@
 """Pipelines as JSON: the reader takes a row of words by the names of its columns, and answers as the pipeline does."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -88,4 +89,18 @@ def test_formats_and_transformers_that_hold_no_words_are_named() -> None:
 def test_a_pipeline_says_what_it_comes_to() -> None:
     model = fitted(BudgetPrune(FOREST, budget=11, random_state=0), WORDS, NUMBERS, FILLED)
     frame = table(50, 3)
-    assert "on 50 examples:" in model.summary(frame, model.predict(frame))
+    said = model.summary(frame, model.predict(frame))
+    assert "on 50 examples:" in said
+    assert re.search(r"buys most: (ecg|lab|kind|age) \(\d+%\)", said)
+
+
+def test_of_a_column_of_dtype_category_no_other_category_is_taken() -> None:
+    frame = table(300, 0).astype({"ecg": "category"})
+    encoder = make_column_transformer(WORDS, remainder="passthrough")
+    model = BudgetedPipeline(encoder, BudgetPrune(FOREST, budget=12, random_state=0)).fit(
+        frame.drop(columns=["kind", "lab"]), frame.ecg == "st"
+    )
+    reader = Model(json.loads(write(model, "json")))
+    assert reader.predict([{"ecg": "st", "age": 3}, {"ecg": "af", "age": 3}]) == [True, False]
+    with pytest.raises(ValueError, match=r"ecg: expected \['af', 'normal', 'st'\], got 'other'"):
+        reader.predict_one({"ecg": "other", "age": 3}.__getitem__)
