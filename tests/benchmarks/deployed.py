@@ -65,6 +65,7 @@ double run(const double *X, int n, int n_features, int *label, double *n_asked)
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n_features; j++)
             row[j].fvalue = X[(long)i * n_features + j];
+        result[0] = 0;
         predict(row, 0, result);
         label[i] = result[0] > 0.5;
     }
