@@ -212,7 +212,8 @@ class Part:
     def __init__(self, part: dict[str, Any], document: dict[str, Any], *, classify: bool) -> None:
         self._part, self._classify, costs = part, classify, document["class_costs"]
         self._costs = None if costs is None else np.array(costs, dtype=np.float64)
-        self._rule, self._level = part.get("rule"), float(part.get("level", "-inf"))
+        self._rule: Any = part.get("rule")
+        self._level = float(part.get("level", "-inf"))
         self._free, self._stages = part.get("free", document["free"]), part.get("stages", [])
         trees = [each["trees"] for each in self._stages] or [[part["trees"]] if "trees" in part else []]
         self._models = [[Trees(each, classify=classify) for each in averaged] for averaged in trees]

@@ -163,8 +163,8 @@ class Forest(Trees):
 
         What other nodes predict changes, as leaves count otherwise then.
         """
-        fields = {name: getattr(self, name) for name in self.NODE_FIELDS}
-        return replace(self, **without_counts(fields))
+        fields: dict[str, Any] = without_counts({name: getattr(self, name) for name in self.NODE_FIELDS})
+        return replace(self, **fields)
 
     def without_bare_roots(self) -> Forest:
         """Leave out the trees that test nothing, if any tests something: they know nothing of an example.

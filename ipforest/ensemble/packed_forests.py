@@ -55,7 +55,7 @@ def unpack_forests(packed: dict[str, Any], columns: Sequence[IntArray]) -> list[
         starts = np.cumsum([0, *(int(other["tree_offsets"][-1]) for other in packed["others"])])
         forests = []
         for other, own, (start, stop) in zip(packed["others"], columns, pairwise(starts.tolist()), strict=True):
-            part = {name: values[start:stop] for name, values in nodes.items()}
+            part: dict[str, Any] = {name: values[start:stop] for name, values in nodes.items()}
             part |= {side: np.where(part[side] < 0, -1, part[side] - start) for side in ("left", "right")}
             place = np.full(int(max(own, default=-1)) + 1, -1)
             place[own] = np.arange(own.size)

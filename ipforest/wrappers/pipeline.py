@@ -309,12 +309,13 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def measured(self, X: Any = None, y: npt.ArrayLike | None = None) -> Measurement:
         """Measure errors, costs and purchases of computed columns; see `BudgetedEstimator.measured`."""
         check_is_fitted(self)
-        return self.estimator_.measured(None if X is None else self._transformed(X), y)
+        found: Measurement = self.estimator_.measured(None if X is None else self._transformed(X), y)
+        return found
 
     def summary(self, X: Any = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
         """Describe what was chosen, from what, and what it comes to; see `BudgetedEstimator.summary`."""
         units = [replace(unit, name=self._named(unit.features)) for unit in self.estimator_._units_that_bring()]
-        return self.estimator_._described(self.measured(X, y), X is None, units, n_units)
+        return str(self.estimator_._described(self.measured(X, y), X is None, units, n_units))
 
     def _named(self, features: tuple[int, ...]) -> str:
         """Name the columns of the table from which some features are computed."""
