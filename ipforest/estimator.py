@@ -573,10 +573,9 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
 
     def _described(self, measured: Measurement, is_own: bool, units: Sequence[Unit], n_units: int) -> str:
         """Write a summary; whether the examples are the model's own is told, and units have these names."""
-        lines = [f"{type(self).__name__}, {self._aim}", f"  takes {self._taken}"]
-        if self.frontier_ is not None:
-            costs = self.frontier_.cost
-            lines += [f"  of {costs.size} choices at costs from {costs.min():.4g} to {costs.max():.4g}"]
+        lines, offered = [f"{type(self).__name__}, {self._aim}", f"  takes {self._taken}"], self._offered
+        if offered is not None:
+            lines += [f"  of {offered.size} choices at costs from {offered.min():.4g} to {offered.max():.4g}"]
         examples = "examples on which it was chosen" if is_own else "examples"
         return "\n".join([*lines, measured.in_words(examples), f"  buys most: {measured.bought_most(units, n_units)}"])
 
@@ -596,6 +595,11 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         """What was chosen, in words."""
         policy = self.policy()
         return str(getattr(policy, "name", policy.decides_by))
+
+    @property
+    def _offered(self) -> FloatArray | None:
+        """What the choices that there are cost on held-out examples; None where they are not known."""
+        return None if self.frontier_ is None else self.frontier_.cost
 
     def misclassification_cost(
         self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None

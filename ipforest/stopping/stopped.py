@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ipforest._internal.arrays import FloatArray
 from ipforest._internal.examples import Labelled
 from ipforest.estimator import BudgetedEstimator, check_integer
 from ipforest.stopping.rules import (
@@ -69,6 +70,10 @@ class StoppedEstimator(BudgetedEstimator):
     @property
     def _taken(self) -> str:
         return f"{self.policy().name}, {'never stopped' if self.level_ == -inf else stopped_by(self.rule_)}"  # type: ignore[attr-defined]  # trees or stages
+
+    @property
+    def _offered(self) -> FloatArray:
+        return self.curve_.cost
 
     def _learnt(
         self, policy: Any, held_out: Labelled, record: Callable[[StageOutputs | None], StoppingPaths]
