@@ -302,7 +302,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         coded = training._replace(y=places_in(self.classes_, training.y))
         self.grown_ = tuple(self._grow(grower, coded, validation, given) for grower in growers)
         budgets = np.unique(np.concatenate([grown.costs for grown in self.grown_]))
-        return self._measured([self._taken(budget) for budget in budgets.tolist()])
+        return self._frontier_of([self._way_within(budget) for budget in budgets.tolist()])
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -328,19 +328,19 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         return GrownForest(grower.impurity, forest, bootstrap, staged_costs(forest, leaves, self.costs_), errors)
 
     def _choose(self) -> None:
-        place, n_trees = self._taken(self.budget)
+        place, n_trees = self._way_within(self.budget)
         self.chosen_ = self.grown_[place]
         self.forest_ = first_trees(self.chosen_.forest, n_trees)
 
-    def _taken(self, budget: object | None) -> tuple[int, int]:
+    def _way_within(self, budget: object | None) -> tuple[int, int]:
         """Say which forest is taken within a budget, and how many of its trees: as many as it pays, as in the paper."""
         sizes = [grown.trees_within(budget) for grown in self.grown_]
         if self._least_total:
             sizes = [Frontier(grown.costs, grown.errors).in_money().within(budget) for grown in self.grown_]
         ways = list(enumerate(sizes))
-        return ways[self._as_chosen_by(self._measured(ways)).within(None)]
+        return ways[self._as_chosen_by(self._frontier_of(ways)).within(None)]
 
-    def _measured(self, ways: Sequence[tuple[int, int]]) -> Frontier:
+    def _frontier_of(self, ways: Sequence[tuple[int, int]]) -> Frontier:
         """Look up what the first trees of forests cost and lose."""
         return Frontier.of_points((self.grown_[place].costs[n], self.grown_[place].errors[n]) for place, n in ways)
 
