@@ -157,7 +157,7 @@ class TradeoffDisplay:
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "path_"):
-            made = _frontier_curves if hasattr(estimator, "measured") else _choice_curves
+            made = _frontier_curves if hasattr(estimator, "members_") else _choice_curves
             return cls(made(estimator, X, y, max_points), _budget(estimator.budget)).plot(axes)
         instance, path = estimator.instance_, estimator.path_
         error, cost = instance.evaluate(estimator.pruning_)

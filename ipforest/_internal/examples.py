@@ -257,7 +257,7 @@ def _holds_text(rows: Any) -> bool:
 
 def _require_finite_squares(targets: Array) -> None:
     """Refuse targets whose squared error is no number."""
-    largest = float(np.abs(targets).max(initial=0))
+    largest = float(np.abs(np.asarray(targets, dtype=np.float64)).max(initial=0))
     if largest > MAX_TARGET:
         raise ValueError(
             f"y: expected targets of at most {MAX_TARGET:g}, whose squares can be summed, got {largest:g}; divide them"

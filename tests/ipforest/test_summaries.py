@@ -50,7 +50,7 @@ def test_a_model_says_what_was_chosen_from_what_and_what_it_comes_to(name: str) 
 
 def test_a_gate_says_what_decides() -> None:
     model = AdaptLin(FOREST, search=GateSearch(shares=[0.3], lambdas=2), budget=3, random_state=0).fit(X[::2], Y[::2])
-    assert "  takes a gate between two models\n  on " in str(model)
+    assert "  takes a gate between two models\n  of " in str(model)
 
 
 def test_what_was_fitted_before_says_what_it_comes_to_where_targets_are_given() -> None:

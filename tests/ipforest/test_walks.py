@@ -255,7 +255,7 @@ def test_what_was_made_ready_is_made_anew_when_the_model_changes(fitted: EarlyEx
         (np.full((1, 4), 1e39), "too large"),
         (np.ones(4), "expected 2 dimensions"),
         (np.empty((0, 4)), "0 sample"),
-        (np.array([["a", "b", "c", "d"]]), "could not convert"),
+        (np.array([["a", "b", "c", "d"]]), "expected numbers, got 'a' in column 0"),
     ],
 )
 def test_arrays_are_checked_when_the_model_is_ready(fitted: EarlyExit, X: Array, message: str) -> None:
