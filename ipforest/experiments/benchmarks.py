@@ -322,19 +322,19 @@ def bench_boosting(
     many examples to choose on, of which LightGBM needs none. Seconds are the processor's; nothing runs in threads.
     LightGBM is left out where it is not installed. Parameters and errors as for `bench_solvers`.
     """
-    rows: list[dict[str, Any]] = []
     methods = {"BudgetBoost": _fit_budget_boost, "BudgetBoost, one ensemble": _fit_one_ensemble}
     if find_spec("lightgbm") is not None:
         methods["LightGBM CEGB"] = _fit_cegb
-    for place, size in enumerate(sizes):
-        for method, fit in methods.items():
-            progress(place / len(sizes), f"{method}, {size.n_trees} rounds, {size.n_examples} examples")
-            measured = _in_own_process(_measure_boosting, fit, size, seed)
-            facts = {"method": method, "data": CLUSTERS, "trees": size.n_trees, "examples": size.n_examples}
-            rows.append({**EMPTY_ROW, **facts, "features": size.n_features, **_rounded(measured), **_environment()})
-    progress(1.0, "")
-    _write(out, rows)
-    return rows
+
+    def facts(size: InstanceShape) -> dict[str, Any]:
+        return {
+            "data": CLUSTERS,
+            "trees": size.n_trees,
+            "examples": size.n_examples,
+            "features": size.n_features,
+        }
+
+    return _time_fits(out, methods, sizes, _measure_boosting, facts, seed, progress)
 
 
 def bench_training(
@@ -345,16 +345,34 @@ def bench_training(
     Rows have seconds of the processor and of the clock, peak memory and the size of a pickle. Nothing is told to run
     in threads. LightGBM is left out where it is not installed. Parameters and errors as for `bench_solvers`.
     """
-    rows: list[dict[str, Any]] = []
     methods = {"BudgetedClassifier": _fit_front_end}
     if find_spec("lightgbm") is not None:
         methods["LightGBM CEGB, 16 settings"] = _fit_grid
+
+    def facts(size: TrainingSet) -> dict[str, Any]:
+        return {"data": size.data, "examples": size.n_training}
+
+    return _time_fits(out, methods, sizes, _measure_training, facts, seed, progress)
+
+
+def _time_fits(
+    out: str | Path,
+    methods: dict[str, Callable[..., object]],
+    sizes: Sequence[Any],
+    measure: Callable[..., dict[str, Any]],
+    facts_of: Callable[[Any], dict[str, Any]],
+    seed: int,
+    progress: ProgressCallback,
+) -> list[dict[str, Any]]:
+    """Measure each method at each size, in a process of its own; ``facts_of`` a size stand in its rows."""
+    rows: list[dict[str, Any]] = []
     for place, size in enumerate(sizes):
+        facts = facts_of(size)
         for method, fit in methods.items():
-            progress(place / len(sizes), f"{method}, {size.n_training} examples of {size.data}")
-            measured = _in_own_process(_measure_training, fit, size, seed)
-            facts = {"method": method, "data": size.data, "examples": size.n_training}
-            rows.append({**EMPTY_ROW, **facts, **_rounded(measured), **_environment()})
+            told = ", ".join(f"{name} {value}" for name, value in facts.items())
+            progress(place / len(sizes), f"{method}, {told}")
+            measured = _in_own_process(measure, fit, size, seed)
+            rows.append({**EMPTY_ROW, "method": method, **facts, **_rounded(measured), **_environment()})
     progress(1.0, "")
     _write(out, rows)
     return rows

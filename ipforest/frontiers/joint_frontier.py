@@ -228,7 +228,7 @@ class JointFrontier(BudgetedEstimator):
         self.members_ = tuple(self._members(training, sample, given.random, Work() if work is None else work))
         if not self.members_:
             raise TimeIsOver
-        self.n_validation_, self._measured = int(sample.y.size), None
+        self.n_validation_ = int(sample.y.size)
         self._keep_held_out(sample)
         cheapest = min(self.costs_.positive_costs, default=1.0)
         return MemberFrontier.of(self.members_, cheapest, sample.y.size, scored=self._scorer is not None)
