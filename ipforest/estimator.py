@@ -449,7 +449,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         ndarray of float64, shape (n_samples,)
             In the unit of the prices.
         """
-        return self._seen(X).paid
+        return self._seen(X, answers=False).paid
 
     def acquired(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Return which features predicting each example buys.
@@ -460,7 +460,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         -------
         ndarray of bool, shape (n_samples, n_features)
         """
-        return self._seen(X).bought
+        return self._seen(X, answers=False).bought
 
     def feature_usage(self, X: npt.ArrayLike) -> npt.NDArray[np.int32]:
         """Count how often predicting each example tests each feature.
@@ -469,7 +469,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         -------
         ndarray of int32, shape (n_samples, n_features)
         """
-        return self._seen(X).tests
+        return self._seen(X, answers=False).tests
 
     def predict(self, X: npt.ArrayLike, return_cost: bool = False) -> Any:
         """Predict from the features that are bought.
@@ -936,14 +936,17 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         other._choose()
         return other
 
-    def _seen(self, X: npt.ArrayLike) -> Seen | Sessions:
-        """Find what each example of a table asks for and is answered: by a compiled walk, or by ending sessions."""
+    def _seen(self, X: npt.ArrayLike, *, answers: bool = True) -> Seen | Sessions:
+        """Find what each example of a table asks for and is answered: by a compiled walk, or by ending sessions.
+
+        Where no answers are wanted, a walk may leave them out.
+        """
         ready = self._ready
         examples = self._checked(self._with_unused_columns(X))
         if ready.walk is not None:
             table = ready.table(examples)
             if table is not None:
-                return Seen(ready.seller, *ready.walk(table))
+                return Seen(ready.seller, *ready.walk(table, answers=answers))
         sessions = Sessions(ready.policy, ready.seller, examples.shape[0], max_cost=self.max_cost)
         sessions.see(examples)
         return sessions

@@ -17,8 +17,11 @@ from ipforest.costs import FeatureCosts, two_units
 class Walk(Protocol):
     """Predicts a table in one pass."""
 
-    def __call__(self, table: Array) -> tuple[FloatArray, Array]:
-        """Give outputs (n_samples, n_outputs), and tests (n_samples, n_features) as int32, of float64 examples."""
+    def __call__(self, table: Array, *, answers: bool = True) -> tuple[FloatArray, Array]:
+        """Give outputs (n_samples, n_outputs), and tests (n_samples, n_features) as int32, of float64 examples.
+
+        Where no answers are wanted, the outputs may be anything.
+        """
 
 
 def walked(
@@ -56,10 +59,10 @@ class Changed:
     walk: Walk
     change: Callable[[FloatArray, Array], FloatArray]
 
-    def __call__(self, table: Array) -> tuple[FloatArray, Array]:
+    def __call__(self, table: Array, *, answers: bool = True) -> tuple[FloatArray, Array]:
         """Walk, and change the answers."""
-        outputs, tests = self.walk(table)
-        return self.change(outputs, tests), tests
+        outputs, tests = self.walk(table, answers=answers)
+        return self.change(outputs, tests) if answers else outputs, tests
 
 
 class Purse(NamedTuple):

@@ -151,8 +151,8 @@ class StageWalk:
     level: float
     class_costs: FloatArray | None
 
-    def __call__(self, table: Array) -> tuple[FloatArray, Array]:
-        """Take all examples through the stages."""
+    def __call__(self, table: Array, *, answers: bool = True) -> tuple[FloatArray, Array]:
+        """Take all examples through the stages, which answer in any case, as a rule looks at that."""
         parts, costs = (self.stages, self.ensembles, self.routers), or_none(self.class_costs)
 
         def climb(rows: Array, outputs: FloatArray, tests: Array) -> None:

@@ -101,12 +101,12 @@ class TreeWalk:
     class_costs: FloatArray | None
     n_outputs: int
 
-    def __call__(self, table: Array) -> tuple[FloatArray, Array]:
+    def __call__(self, table: Array, *, answers: bool = True) -> tuple[FloatArray, Array]:
         """Walk all examples."""
         costs = or_none(self.class_costs)
 
         def walk(rows: Array, outputs: FloatArray, tests: Array) -> None:
-            _walk_trees(self.trees, self.purse, self.rule, self.level, costs, rows, outputs, tests)
+            _walk_trees(self.trees, self.purse, self.rule, self.level, costs, answers, rows, outputs, tests)
 
         return walked(walk, table, self.n_outputs, self.trees.splits.root.size)
 
@@ -118,6 +118,7 @@ def _walk_trees(
     rule: RuleTables,
     level: float,
     class_costs: Array,
+    answers: bool,
     table: Array,
     outputs: Array,
     tests: Array,
@@ -131,9 +132,12 @@ def _walk_trees(
         paid[-1] = True
         if rule.kind == NEVER and np.isinf(purse.limit):
             _walk_to_leaves(trees.splits, table[i], example, tests[i])
+            if answers:
+                _add_leaves(trees, example)
         else:
             _walk_one(trees, purse, rule, level, class_costs, table[i], example, paid, tests[i])
-        _foresee(trees, no_costs, table[i], example)
+            if answers:
+                _foresee(trees, no_costs, table[i], example)
         outputs[i] = example.output
 
 
@@ -163,6 +167,28 @@ def _walk_to_leaves(splits: Splits, x: Array, example: Example, tests: Array) ->
             tests[splits.feature[node]] += 1
             node = child(splits, node, x[splits.feature[node]])
         example.node[tree] = node
+
+
+@inner_njit
+def _add_leaves(trees: SeenTrees, example: Example) -> None:
+    """Answer where all trees have ended at leaves, adding up in the order of `_foresee`."""
+    example.counted[:] = 0.0
+    for tree in range(trees.splits.root.size):
+        for column in range(trees.value.shape[1]):
+            example.counted[trees.first_output[tree] + column] += trees.value[example.node[tree], column]
+    _answer(trees, example.counted, trees.splits.root.size, example.output)
+
+
+@inner_njit
+def _answer(trees: SeenTrees, sums: Array, n_counted: int, output: Array) -> None:
+    """Average the sums over so many trees, or link them, to which the base score is added."""
+    if trees.link == MEAN:
+        for k in range(sums.size):
+            output[k] = sums[k] / n_counted
+    else:
+        for k in range(sums.size):
+            sums[k] += trees.base_score[k]
+        link_one(trees.link, sums, sums.size, output)
 
 
 @inner_njit
@@ -230,18 +256,11 @@ def _foresee(trees: SeenTrees, class_costs: Array, x: Array, example: Example) -
 @inner_njit
 def conclude(trees: SeenTrees, class_costs: Array, example: Example, n_counted: int) -> bool:
     """Answer from the sums over the trees, and tell whether the label is settled."""
-    splits, averages, n_margins = trees.splits, trees.link == MEAN, trees.base_score.size
     settled = trees.classify and _is_settled(trees, class_costs, example)
-    if averages:
-        everything = settled or n_counted == 0
-        for k in range(n_margins):
-            total = example.everything[k] if everything else example.counted[k]
-            example.output[k] = total / (splits.root.size if everything else n_counted)
+    if settled or (trees.link == MEAN and n_counted == 0):
+        _answer(trees, example.everything, trees.splits.root.size, example.output)
     else:
-        for k in range(n_margins):
-            total = example.everything[k] if settled else example.counted[k]
-            example.counted[k] = total + trees.base_score[k]
-        link_one(trees.link, example.counted, n_margins, example.output)
+        _answer(trees, example.counted, n_counted, example.output)
     return settled
 
 
