@@ -61,10 +61,6 @@ def linear_program_of(source: Any) -> LinearProgram:
         A row with two different sides becomes two rows. An objective that is maximised is negated, which
         `LinearProgram.maximised` says.
 
-    Returns
-    -------
-    LinearProgram
-
     Raises
     ------
     TypeError

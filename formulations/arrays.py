@@ -30,10 +30,6 @@ def linear_program(specification: ModelSpecification) -> LinearProgram:
     ----------
     specification : ModelSpecification
         See `formulations.specify`.
-
-    Returns
-    -------
-    LinearProgram
     """
     return specification.formulation.linear_program(specification)
 

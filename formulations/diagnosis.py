@@ -42,10 +42,6 @@ def shadow_prices(model: Any) -> Prices:
     ----------
     model : pyomo.environ.ConcreteModel, linopy.Model, LinearProgram, or path of an .mps or .lp file
 
-    Returns
-    -------
-    Prices
-
     Raises
     ------
     NoOptimumError

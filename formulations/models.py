@@ -144,10 +144,6 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
     path : str or Path
         The suffix says the format.
 
-    Returns
-    -------
-    Path
-
     Raises
     ------
     ValueError

@@ -51,10 +51,6 @@ def solve_lp(
     time_limit : float, optional
         Seconds; a result that ends there holds the best pruning met and a valid bound.
 
-    Returns
-    -------
-    PruningResult
-
     Raises
     ------
     ValueError
@@ -89,10 +85,6 @@ def solve_mip(
         Seconds.
     relative_gap : float
         Gap, as a part of the objective, at which the search may stop.
-
-    Returns
-    -------
-    PruningResult
 
     Raises
     ------

@@ -507,10 +507,6 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         ----------
         X : array or DataFrame, shape (n_samples, n_features)
             See `predict`.
-
-        Returns
-        -------
-        Answers
         """
         seen = self._seen(X)
         outputs = seen.outputs
@@ -524,10 +520,6 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         X, y : arrays, optional
             Test examples; by default those held out in `fit`, or 2,000 of them. The model looks better on these than it
             is, as it was chosen on them.
-
-        Returns
-        -------
-        Measurement
 
         Raises
         ------
@@ -699,10 +691,6 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
             Values that are free, shape (n,) or one for all, by the feature's name or column.
         max_cost, max_rounds : number and int, optional
             As in `session`.
-
-        Returns
-        -------
-        Sessions
         """
         ready = self._ready
         return Sessions(ready.policy, ready.seller, n, known, self._limit(max_cost), max_rounds)
@@ -882,10 +870,6 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         seed : int, default=0
             Of the coin, which is a hash of the seed and of the key of an example.
 
-        Returns
-        -------
-        MixedModel
-
         Raises
         ------
         TypeError
@@ -920,12 +904,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         return self.at_budget(self._offers.cost[place])
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Compute the accuracy, or the coefficient of determination for regression.
-
-        Returns
-        -------
-        float
-        """
+        """Compute the accuracy, or the coefficient of determination for regression."""
         measure = accuracy_score if is_classifier(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 

@@ -294,10 +294,6 @@ class PruningInstance:
             below it is ordered at once (P. Turney 1995, section 4): a kept test below a delayed one is bought by all
             examples that pass the highest delayed test above it. The instance has no ``example_leaf`` then.
 
-        Returns
-        -------
-        PruningInstance
-
         Raises
         ------
         TypeError, ValueError, OverflowError

@@ -92,10 +92,6 @@ def prune_path(
     progress : callable, optional
         Called with the share of the work that is done, about, and a message, at least twice a second.
 
-    Returns
-    -------
-    PruningPath
-
     Raises
     ------
     OverflowError

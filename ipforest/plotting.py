@@ -108,10 +108,6 @@ class TradeoffDisplay:
             Drawn as a vertical line; the best pruning of the path within it is ringed.
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
-
-        Returns
-        -------
-        TradeoffDisplay
         """
         chosen = None
         if budget is not None:
@@ -150,10 +146,6 @@ class TradeoffDisplay:
             over cost.
         axes : sequence of two matplotlib Axes, optional
             Where to draw; by default on a new figure.
-
-        Returns
-        -------
-        TradeoffDisplay
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "path_"):
@@ -176,10 +168,6 @@ class TradeoffDisplay:
         ----------
         axes : sequence of matplotlib Axes, optional
             Where to draw, one per curve; by default on a new figure.
-
-        Returns
-        -------
-        TradeoffDisplay
 
         Raises
         ------

@@ -215,10 +215,6 @@ FOUND_BELOW = ("_lowest", "_highest", "_value", "_first_output", "_n_outputs")
 class TreesInOrder:
     """The trees of an ensemble, one after another: each test on the path wants its feature.
 
-    Parameters
-    ----------
-    trees : Forest or BoostedTrees
-
     Notes
     -----
     Before the end it answers from the trees that what is known leads to a leaf. Of averaged trees, those past their

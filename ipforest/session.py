@@ -295,13 +295,7 @@ class Seller:
         return tuple(unit for unit in self.units() if unit.features and not free[list(unit.features)].all())
 
     def price_after(self, unit: Unit, bought: Sequence[Unit]) -> float:
-        """Compute what a unit costs an example that has bought others: its own price, and the fee of a new group.
-
-        Parameters
-        ----------
-        unit : Unit
-        bought : sequence of Unit
-        """
+        """Compute what a unit costs an example that has bought others: its own price, and the fee of a new group."""
         without, with_it = np.zeros((2, 1, self.costs.n_features), dtype=bool)
         without[0, [feature for one in bought for feature in one.features]] = True
         with_it[0] = without[0]
@@ -1298,10 +1292,6 @@ def buy_on_demand(sessions: Sessions, fetch: Fetch) -> Demand:
     ------
     ValueError
         It gives something else.
-
-    Returns
-    -------
-    Demand
     """
     while requests := sessions.requests():
         for request in requests:

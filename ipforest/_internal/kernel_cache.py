@@ -32,10 +32,6 @@ LIBRARIES = {"llvmlite", "numba", "numpy", *sys.stdlib_module_names}
 class KernelCache(FunctionCache):  # type: ignore[misc]  # numba is untyped
     """The cache of one kernel.
 
-    Parameters
-    ----------
-    kernel : numba.core.dispatcher.Dispatcher
-
     Raises
     ------
     RuntimeError

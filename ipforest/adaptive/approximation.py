@@ -211,10 +211,6 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         TypeError, ValueError

@@ -66,10 +66,6 @@ class UnitNorm:
 
     A feature needs its own unit, its group's, or both. Own units lie within groups, so the proximal map is that of the
     own units and then that of the groups (Jenatton et al., 2011).
-
-    Parameters
-    ----------
-    costs : FeatureCosts
     """
 
     def __init__(self, costs: FeatureCosts) -> None:

@@ -141,10 +141,6 @@ class Frontier:
         budget : number or None
             What an example may cost on average; None allows any cost.
 
-        Returns
-        -------
-        Mix
-
         Raises
         ------
         TypeError, ValueError

@@ -34,10 +34,6 @@ def keeps(paid: npt.ArrayLike, budget: float, highest: float, confidence: float 
         by 20 with a probability of at most 1/20 if the budget is not kept (Waudby-Smith and Ramdas, "Estimating means
         of bounded random variables by betting", 2024; Ville's inequality). The second is Student's one-sided interval,
         which is narrower, and true where means are nearly normal: few examples, of which a few pay much, exceed it.
-
-    Returns
-    -------
-    bool
     """
     costs = np.asarray(paid, dtype=np.float64)
     if budget >= highest:

@@ -146,10 +146,6 @@ def descend(
         Is told the objective after each block.
     prune : callable, optional
         Takes nodes away from a tree after each sweep; the objective may rise then.
-
-    Returns
-    -------
-    ClassifierTree
     """
     scores = tree.scores(objective.phi)
     value = objective.value(tree, scores)

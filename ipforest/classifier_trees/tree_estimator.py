@@ -152,10 +152,6 @@ class ClassifierTreeEstimator(BudgetedEstimator):
             Examples of one group, such as those of one patient, are all trained on or all held out; by default those of
             a query.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         TypeError, ValueError

@@ -127,11 +127,6 @@ def cube(n_samples: int = 4000, seed: int = 0) -> Dataset:
     Class c = 0..7 has the bits of c in features c, c + 1 and c + 2, with normal noise of deviation 0.1; all other
     features are normal around 0.5 with deviation 0.3. So what to buy next depends on what was seen.
 
-    Parameters
-    ----------
-    n_samples : int
-    seed : int
-
     Notes
     -----
     Shim, Hwang, Yang, "Joint Active Feature Acquisition and Classification with Variable-Size Set Encoding", NeurIPS
@@ -162,11 +157,6 @@ def cube_nm(n_samples: int = 4000, seed: int = 0) -> Dataset:
     c + 2 as in `cube`; all other features are normal around 0.5 with deviation 0.3. The context by itself says nothing
     of the class, and a block says little until the context is known.
 
-    Parameters
-    ----------
-    n_samples : int
-    seed : int
-
     Notes
     -----
     In the manner of the non-myopic CUBE of AFABench, arXiv 2508.14734.
@@ -195,11 +185,6 @@ def cube_nuc(n_samples: int = 4000, seed: int = 0) -> Dataset:
     Both blocks have ten features. In each, class c = 0..7 has its bits in features c, c + 1 and c + 2 as in `cube`,
     with noise of their own; all other features are normal around 0.5 with deviation 0.3. A feature of the first block
     costs 2/3, one of the second 4/3: 1 on average.
-
-    Parameters
-    ----------
-    n_samples : int
-    seed : int
 
     Notes
     -----

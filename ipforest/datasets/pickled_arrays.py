@@ -69,10 +69,6 @@ class _Unpickler(pickle.Unpickler):
 def read_pickle(content: bytes) -> dict[Any, Any]:
     """Read a pickled dict of numbers, texts, lists and arrays of bytes, as Python 2 and NumPy write it.
 
-    Parameters
-    ----------
-    content : bytes
-
     Returns
     -------
     dict

@@ -95,10 +95,6 @@ class _Unpickler(pickle.Unpickler):
 def read_tensors(content: bytes) -> dict[Any, Any]:
     """Read a dict of tensors, numbers and texts that ``torch.save`` wrote.
 
-    Parameters
-    ----------
-    content : bytes
-
     Returns
     -------
     dict

@@ -210,10 +210,6 @@ class Forest(Trees):
         y : array, shape (n_samples,)
         sample_weight : array, shape (n_samples,), optional
 
-        Returns
-        -------
-        Forest
-
         Raises
         ------
         ValueError

@@ -95,10 +95,6 @@ def refit_by_newton(
         :math:`\eta`.
     l2 : float
         Penalty on squared values.
-
-    Returns
-    -------
-    BoostedTrees
     """
     sample = _Sample.of(trees, X, y, sample_weight)
     value = trees.value.copy()
@@ -139,10 +135,6 @@ def refit_jointly(
         Penalty on what is added to the values.
     max_iter : int
         Most iterations.
-
-    Returns
-    -------
-    BoostedTrees
     """
     sample = _Sample.of(trees, X, y, sample_weight)
     start = sample.margins()

@@ -68,13 +68,7 @@ DENOMINATOR = 10**5
 
 @dataclass(frozen=True, slots=True)
 class InstanceShape:
-    """Shape of a synthetic instance.
-
-    Parameters
-    ----------
-    n_trees, n_examples, n_features, n_training : int
-    max_price : int
-    """
+    """Shape of a synthetic instance."""
 
     n_trees: int
     n_examples: int

@@ -150,10 +150,6 @@ def compare(
     progress : callable
     n_jobs : int, optional
         Seeds at a time; joblib's backend may be a cluster (`joblib.parallel_config`).
-
-    Returns
-    -------
-    Comparison
     """
     cells = [(name, method, seed) for seed in seeds for name, method in methods.items()]
     work = Parallel(n_jobs=n_jobs, return_as="generator")(

@@ -128,11 +128,6 @@ def lambda_grid(instance: PruningInstance, n_points: int = 10) -> list[Fraction]
 
     Each is the shortest decimal between two breakpoints of the instance's path, so its smallest optimum is unique.
 
-    Parameters
-    ----------
-    instance : PruningInstance
-    n_points : int
-
     Returns
     -------
     list of Fraction
@@ -187,10 +182,6 @@ def solve_tradeoff(
         What an example may cost on average on the instance's examples.
     budget_solver : callable
         ``budget_solver(instance, budget)`` gives a BudgetResult.
-
-    Returns
-    -------
-    Tradeoff
 
     Raises
     ------

@@ -284,10 +284,6 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         TypeError, ValueError

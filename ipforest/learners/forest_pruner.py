@@ -145,10 +145,6 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         TypeError, ValueError

@@ -178,10 +178,6 @@ class PricedBoosting(BudgetedEstimator):
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         TypeError, ValueError

@@ -152,10 +152,6 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out by the model.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         TypeError, ValueError
@@ -268,10 +264,6 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         ----------
         X : array or DataFrame, shape (n_samples, n_features)
         y : array, shape (n_samples,)
-
-        Returns
-        -------
-        Fidelity
         """
         said, said_by_model, target = self.predict(X), self.estimator_.predict(X), np.asarray(y)
         if is_classifier(self):

@@ -96,10 +96,6 @@ def restore_flow(
     nodes : ndarray of int32
         The nodes that were in a cut.
     capacities : Capacities
-
-    Returns
-    -------
-    ArcFlow
     """
     trees, flow, (p, q, price) = network.trees, network.flow, capacities
     _write_node_flow(network.problem, trees, flow, nodes)

@@ -75,13 +75,7 @@ MeasureOfRows: TypeAlias = Callable[[Rows], float]
 
 
 class Measure(NamedTuple):
-    """A measure on the examples, and its bootstrap interval; NaN where it is not defined.
-
-    Parameters
-    ----------
-    name : str
-    value, low, high : float
-    """
+    """A measure on the examples, and its bootstrap interval; NaN where it is not defined."""
 
     name: str
     value: float

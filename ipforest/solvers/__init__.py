@@ -45,10 +45,6 @@ def solve(instance: PruningInstance, lam: object, method: str = "min-cut", **opt
     **options
         Of the method; see its function.
 
-    Returns
-    -------
-    PruningResult
-
     Raises
     ------
     TypeError
@@ -80,10 +76,6 @@ def solve_budget(instance: PruningInstance, budget: object, method: str = "greed
         ``mip`` (branch and bound to optimality).
     **options
         Of the method; see its function.
-
-    Returns
-    -------
-    BudgetResult
 
     Raises
     ------

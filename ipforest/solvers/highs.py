@@ -63,10 +63,6 @@ def run(
     relative_gap : float
         Gap, as a part of the objective, at which branch and bound may stop.
 
-    Returns
-    -------
-    Solution
-
     Raises
     ------
     ValueError

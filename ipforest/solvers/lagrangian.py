@@ -160,13 +160,7 @@ class ScaledProblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Incumbent:
-    """The best pruning and the best bound so far, in units of ``error_unit / q``.
-
-    Parameters
-    ----------
-    pruning : Pruning
-    value, bound : int
-    """
+    """The best pruning and the best bound so far, in units of ``error_unit / q``."""
 
     pruning: Pruning
     value: int

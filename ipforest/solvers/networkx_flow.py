@@ -31,11 +31,6 @@ def path_rows(instance: PruningInstance, tree: int) -> tuple[sp.csr_array, list[
 
     The variable w^(t)_{k,i} counts as a further leaf, a fictitious child of u_{t,k,i} that comes before its children.
 
-    Parameters
-    ----------
-    instance : PruningInstance
-    tree : int
-
     Returns
     -------
     rows : sparse array of 0 and 1, shape (leaves + triples of the tree, variables)
@@ -223,11 +218,6 @@ def closure_network(instance: PruningInstance, p: int, q: int) -> nx.DiGraph:
 
 def solve_networkx(instance: PruningInstance, lam: Fraction) -> PruningResult:
     """Prune the ensemble by one minimum cut of networkx (Boykov and Kolmogorov), exact at any scale.
-
-    Parameters
-    ----------
-    instance : PruningInstance
-    lam : Fraction
 
     Returns
     -------

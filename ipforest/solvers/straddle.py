@@ -48,10 +48,6 @@ def straddle(instance: PruningInstance, limit: int, enough: int | None = None) -
     enough : int, optional
         Stop as soon as the bound exceeds this; the two prunings then need not be neighbours.
 
-    Returns
-    -------
-    Straddle
-
     Raises
     ------
     OverflowError

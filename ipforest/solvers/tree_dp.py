@@ -248,15 +248,6 @@ def solve_tree_dp(instance: PruningInstance, lam: Fraction) -> PruningResult:
     Optimal for one tree (IP2), and without costs (IP0); for several trees the status is "feasible" and the bound
     comes from sharing each price evenly. Of the prunings that are best for each tree it is the smallest.
 
-    Parameters
-    ----------
-    instance : PruningInstance
-    lam : Fraction
-
-    Returns
-    -------
-    PruningResult
-
     Raises
     ------
     OverflowError

@@ -218,10 +218,6 @@ def record_paths(
         it costs.
     answers : StageOutputs, optional
         Notes what is answered at each stage.
-
-    Returns
-    -------
-    StoppingPaths
     """
     if loss is None:
         loss = partial(label_losses, classes=np.asarray(seller.classes), class_costs=seller.class_costs)
@@ -420,10 +416,6 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
             scorer; stopping is learnt with each example counting once.
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out.
-
-        Returns
-        -------
-        self
 
         Raises
         ------

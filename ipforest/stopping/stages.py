@@ -434,10 +434,6 @@ class StagesInOrder:
             What stopping with such outputs, shape (n_samples, n_outputs), loses.
         answers : StageOutputs, optional
             Notes what is answered at each stage.
-
-        Returns
-        -------
-        StoppingPaths
         """
         signals, losses = [], []
         stage, last = np.zeros((2, y.size), dtype=np.int64)
@@ -533,10 +529,6 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError
@@ -582,10 +574,6 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         y : array, shape (n_samples,)
         loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
             See `StagesInOrder.paths_of`; by default 1 for a wrong label, or what it costs, or the squared error.
-
-        Returns
-        -------
-        StoppingPaths
         """
         policy: StagesInOrder = self._chosen.policy
         return policy.paths_of(self._checked(X).astype(np.float64), np.asarray(y), loss or self._loss)

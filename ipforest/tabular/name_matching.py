@@ -16,10 +16,6 @@ def folded(name: str) -> str:
 def matched_names(wanted: Iterable[str], present: Iterable[str]) -> dict[str, str]:
     """Match each wanted name to itself, else to the only name that differs by case and blanks alone.
 
-    Parameters
-    ----------
-    wanted, present : iterable of str
-
     Returns
     -------
     dict of str to str

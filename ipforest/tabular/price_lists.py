@@ -235,10 +235,6 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
     form : CsvFormat
         How a CSV is written, as far as it is known.
 
-    Returns
-    -------
-    PriceList
-
     Raises
     ------
     OSError

@@ -68,10 +68,6 @@ class CheckedFile(NamedTuple):
 def checked_file(content: bytes) -> CheckedFile:
     """Look at a skops file.
 
-    Parameters
-    ----------
-    content : bytes
-
     Raises
     ------
     ForeignTypeError

@@ -75,12 +75,7 @@ def instances(draw: st.DrawFn, max_internal: int = 8, max_trees: int = 3) -> Pru
 
 @st.composite
 def feature_costs(draw: st.DrawFn, n_features: int) -> FeatureCosts:
-    """Draw prices of features, some of them in groups with a fee of their own.
-
-    Parameters
-    ----------
-    n_features : int
-    """
+    """Draw prices of features, some of them in groups with a fee of their own."""
     from ipforest.costs import FeatureCosts
 
     costs = draw(st.lists(prices, min_size=n_features, max_size=n_features))
@@ -96,10 +91,6 @@ def forests(draw: st.DrawFn, max_trees: int = 3, max_depth: int = 3) -> tuple[Fo
     """Draw a random forest of scikit-learn's that is trained on a few drawn examples; give it with these examples.
 
     Values are whole numbers, so that many thresholds and gains tie.
-
-    Parameters
-    ----------
-    max_trees, max_depth : int
 
     Returns
     -------

@@ -143,10 +143,6 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         TypeError

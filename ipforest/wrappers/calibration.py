@@ -148,13 +148,7 @@ def pooled_places(asked: IntArray, labels: Array, classes: Array, min_samples: i
 
 
 class CalibratedPolicy(PolicyAround):
-    """A policy whose answers are calibrated; it buys as before.
-
-    Parameters
-    ----------
-    inner : Policy
-    calibration : Calibration
-    """
+    """A policy whose answers are calibrated; it buys as before."""
 
     def __init__(self, inner: Policy, calibration: Calibration) -> None:
         super().__init__(inner, "calibration")

@@ -95,10 +95,6 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         **parameters
             For the estimator's ``fit``; tables such as ``X_val`` and ``X_cost`` are preprocessed, too.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         TypeError

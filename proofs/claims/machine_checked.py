@@ -75,10 +75,6 @@ def compile_proof(directory: Path | str | None = None, recheck: bool = False) ->
     recheck : bool
         Whether `coqchk` reads the compiled files again, which takes about a minute.
 
-    Returns
-    -------
-    MachineProof
-
     Raises
     ------
     CoqMissingError

@@ -19,12 +19,7 @@ MAX_PRUNINGS = 2_000
 
 
 class Definition:
-    """Error and cost of a pruning, node by node and triple by triple, from the instance's stored arrays alone.
-
-    Parameters
-    ----------
-    instance : PruningInstance
-    """
+    """Error and cost of a pruning, node by node and triple by triple, from the instance's stored arrays alone."""
 
     def __init__(self, instance: PruningInstance) -> None:
         self._instance = instance

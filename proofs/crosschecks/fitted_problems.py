@@ -83,10 +83,6 @@ def crosscheck_fitted(
     lam : Fraction
     methods, budget
         See `crosscheck`.
-
-    Returns
-    -------
-    CrossCheck
     """
     instance = problem.instance()
     differences = (*instance_differences(problem, instance), *pruning_differences(problem, instance, lam))

@@ -127,10 +127,6 @@ def crosscheck(
     budget : number, optional
         For the methods that take one; by default half of what the unpruned forest costs.
 
-    Returns
-    -------
-    CrossCheck
-
     Raises
     ------
     ValueError

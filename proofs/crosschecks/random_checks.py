@@ -127,10 +127,6 @@ def crosscheck_random(
         Written only on a disagreement.
     progress : callable
 
-    Returns
-    -------
-    RandomCrossCheck
-
     Raises
     ------
     ValueError

@@ -33,10 +33,6 @@ def draw_instance(integer: IntegerSource, max_internal: int = 9, max_trees: int 
     max_internal : int
     max_trees : int
         With fewer than three there are no knapsacks, whose stumps are trees.
-
-    Returns
-    -------
-    PruningInstance
     """
     if max_internal >= MIN_ITEMS and max_trees >= 3 and integer(0, 4) == 0:
         return draw_knapsack(integer, min(max_internal, MAX_ITEMS))
@@ -87,10 +83,6 @@ def draw_knapsack(integer: IntegerSource, max_internal: int = 9) -> PruningInsta
         As of `draw_instance`.
     max_internal : int
         At least `MIN_ITEMS`.
-
-    Returns
-    -------
-    PruningInstance
     """
     n_items, n_examples, n_leaves = integer(MIN_ITEMS, max_internal), integer(1, 2), integer(1, 2)
     units = [0]

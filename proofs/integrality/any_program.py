@@ -83,10 +83,6 @@ def is_integral(model: Any, objectives: int = 50, seed: int = 0) -> Integrality:
         Random objectives, integers between -9 and 9, that are tried where there is no certificate.
     seed : int
 
-    Returns
-    -------
-    Integrality
-
     Raises
     ------
     TypeError, ValueError, OSError

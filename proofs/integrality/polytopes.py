@@ -25,10 +25,6 @@ def polytope(instance: PruningInstance, formulation: str | Formulation) -> Polyt
     formulation : str or Formulation
         For one with a budget see `budget_polytope`.
 
-    Returns
-    -------
-    Polytope
-
     Raises
     ------
     ValueError

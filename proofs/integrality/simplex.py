@@ -49,10 +49,6 @@ def survey_vertices(problem: LinearProgram, formulation: str, objectives: NDArra
     objectives : (n, n_columns) int64 ndarray
         To be minimised, of any sign.
 
-    Returns
-    -------
-    VertexSurvey
-
     Raises
     ------
     ArithmeticError

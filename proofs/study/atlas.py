@@ -133,10 +133,6 @@ def atlas(
     seed : int
         Of the problems.
     progress : callable
-
-    Returns
-    -------
-    Atlas
     """
     if variants is None:
         from formulations.variants import VARIANTS

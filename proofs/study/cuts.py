@@ -161,10 +161,6 @@ def close(polytope: Polytope, row_names: Sequence[str]) -> Strengthened:
     polytope : Polytope
         Small enough that its vertices can be enumerated.
     row_names : sequence of str
-
-    Returns
-    -------
-    Strengthened
     """
     cuts: list[Cut] = []
     rank = 0
@@ -209,10 +205,6 @@ def missing_inequalities(formulation: str | Formulation, instance: PruningInstan
         Of a dozen variables, say.
     lam : number
         The relaxation does not depend on it, but the program is written with one.
-
-    Returns
-    -------
-    Strengthened
     """
     known = formulation_named(formulation)
     if known.takes == "budget":

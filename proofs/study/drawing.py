@@ -17,10 +17,6 @@ __all__ = ["draw_refutation", "refutation_as_svg"]
 def draw_refutation(refutation: Refutation) -> Any:
     """Draw the trees of a counterexample side by side, with how far each node is a leaf, errors, and what is bought.
 
-    Parameters
-    ----------
-    refutation : Refutation
-
     Returns
     -------
     matplotlib.figure.Figure

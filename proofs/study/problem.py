@@ -107,10 +107,6 @@ def random_problem(rng: np.random.Generator, takes: Takes, one_tree: bool = Fals
     one_tree : bool
     max_internal : int
         At most so many internal nodes.
-
-    Returns
-    -------
-    Problem
     """
     integer: Callable[[int, int], int] = lambda low, high: int(rng.integers(low, high + 1))  # noqa: E731
     sketch = Sketch.of(draw_instance(integer, max_internal))

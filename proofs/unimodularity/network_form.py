@@ -107,10 +107,6 @@ def network_form(instance: PruningInstance, tree: int, node_names: tuple[int, ..
         Which tree, from 0.
     node_names : tuple of int, optional
         Numbers to print for the instance's nodes; their indices by default.
-
-    Returns
-    -------
-    NetworkForm
     """
     first, last = (int(end) for end in instance.tree_offsets[tree : tree + 2])
     children: dict[int, list[int]] = {node: [] for node in range(first, last)}

@@ -24,11 +24,6 @@ BUDGET = 12
 def quadrants(n_samples: int, seed: int) -> tuple[FloatArray, FloatArray]:
     """Draw points of the four quadrants and their labels.
 
-    Parameters
-    ----------
-    n_samples : int
-    seed : int
-
     Returns
     -------
     X : ndarray of float64, shape (n_samples, 6)
