@@ -77,21 +77,11 @@ def run(options: Arguments) -> int:
     if options.json:
         print(json.dumps(rows))
         return DONE
-    headings = ("method", "data", "trees", "examples", "triples", "kept", "seconds", "MiB", "breakpoints", "status")
+    facts = ("method", "data", "trees", "examples", "triples")
+    keys = (*facts, "kept_share", "seconds", "peak_mib", "breakpoints", "status")
+    headings = [{"kept_share": "kept", "peak_mib": "MiB"}.get(key, key) for key in keys]
     table = new_table("Seconds and peak memory, each in its own process", *headings, left=("method", "data", "status"))
     for row in rows:
-        keys = (
-            "method",
-            "data",
-            "trees",
-            "examples",
-            "triples",
-            "kept_share",
-            "seconds",
-            "peak_mib",
-            "breakpoints",
-            "status",
-        )
         table.add_row(*(str(row[key]) for key in keys))
     plain_console().print(table)
     print(f"Wrote {file}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,9 @@ from ipforest.cli.options import (
     Subparsers,
     add_command,
     add_format_options,
-    add_pickle_option,
     positive_integer,
-    table_format,
-    warnings_as_notes,
 )
-from ipforest.cli.predict import examples_of
-from ipforest.cli.saved_models import read_model, using
+from ipforest.cli.saved_models import add_model_options, read_model, read_rows, read_target, using
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +35,7 @@ def add(commands: Subparsers) -> None:
         "Say what a saved model orders of the rows of a table, under which conditions, and what it answers. "
         "With --tree, put a tree that asks few questions in its place, and say what that loses.",
     )
-    command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
-    add_pickle_option(command)
+    add_model_options(command)
     command.add_argument(
         "--csv", "--data", required=True, metavar="FILE", help="table with the columns of training, by name"
     )
@@ -60,16 +56,9 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Read the rules, and print them or write them to a file."""
-    from ipforest.tabular.tables import read_cells
-
     _check_options(options)
     model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
-    form = table_format(options)
-    with warnings_as_notes():
-        cells = read_cells(options.csv, form=form)
-        target = None if options.target is None else _target(cells, options, buyer)
-        X = examples_of(cells, options.csv, model, buyer, form)
-        del cells
+    X, target = read_rows(options, model, buyer, partial(read_target, options=options, buyer=buyer))
     with using(options.model):
         rules, fidelity = _rules(options, model, buyer, X, target)
     if options.out is not None:
@@ -93,32 +82,6 @@ def _check_options(options: Arguments) -> None:
         raise ValueError(f"--out: expected a file of one of {', '.join(known)}, got {options.out}")
     if options.out is not None and not Path(options.out).absolute().parent.is_dir():
         raise ValueError(f"--out: expected a file in a folder that exists, got {options.out}")
-
-
-def _target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
-    """Take the column of the right answers: classes of the model, or numbers."""
-    import numpy as np
-    from sklearn.base import is_classifier
-
-    from ipforest._internal.words import some_of
-    from ipforest.tabular.name_matching import closest, matched_names
-    from ipforest.tabular.tables import numbers_of
-
-    found = matched_names([options.target], cells.columns)
-    if options.target not in found:
-        advice = closest(options.target, cells.columns)
-        raise ValueError(f"--target: expected a column of {options.csv}, got {options.target!r}{advice}")
-    name = found[options.target]
-    if not is_classifier(buyer):
-        return numbers_of(cells[[name]], options.csv, table_format(options))[name].to_numpy()
-    classes = {str(label): label for label in buyer.classes_.tolist()}
-    unknown = cells[name][~cells[name].isin(list(classes))]
-    if unknown.size:
-        raise ValueError(
-            f"{options.csv}, column {name}, line {unknown.index[0]}: expected one of {some_of(classes)}, the classes "
-            f"of the model, got {unknown.iloc[0]!r}"
-        )
-    return np.array([classes[text] for text in cells[name]])
 
 
 def _rules(options: Arguments, model: Any, buyer: Any, X: pd.DataFrame, target: Any) -> tuple[Rules, Fidelity | None]:

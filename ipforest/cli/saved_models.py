@@ -1,14 +1,25 @@
-"""Models that ``fit`` saved, as ``predict`` and ``session`` read them, and the text columns that they know."""
+"""Models that ``fit`` saved, the words that they know, and the tables that they are used on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ipforest._internal.arrays import one_line
+from ipforest._internal.words import some_of
 from ipforest.cli.fit import MODEL_FILE
+from ipforest.cli.options import Arguments, add_pickle_option, print_note, table_format, warnings_as_notes
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+    import pandas as pd
+
+    from ipforest.tabular.tables import CsvFormat
+
+T = TypeVar("T")
 
 
 def read_model(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
@@ -46,6 +57,12 @@ def read_model(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
     return model, buyer
 
 
+def add_model_options(command: ArgumentParser) -> None:
+    """Describe a saved model: where it is, and the consent to run its code."""
+    command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
+    add_pickle_option(command)
+
+
 @contextmanager
 def using(path: str) -> Iterator[None]:
     """Blame the file of a model for what its parts cannot do: each was read, but they need not fit together.
@@ -79,3 +96,105 @@ def known_words(model: Any) -> dict[str, dict[str, Any]]:
     if categories is None:
         return {}
     return {names[column]: {str(word): word for word in words} for column, words in categories.names.items()}
+
+
+def read_rows(options: Arguments, model: Any, buyer: Any, other: Callable[[pd.DataFrame], T]) -> tuple[pd.DataFrame, T]:
+    """Read the table of ``--csv``: the examples of a model, and what ``other`` takes of the cells."""
+    from ipforest.tabular.tables import read_cells
+
+    form = table_format(options)
+    with warnings_as_notes():
+        cells = read_cells(options.csv, form=form)
+        taken = other(cells)
+        return _examples(cells, options.csv, model, buyer, form), taken
+
+
+def named_column(cells: pd.DataFrame, name: str, option: str, file: str) -> str:
+    """Find the column that an option names; one that differs by case and blanks alone will do."""
+    from ipforest.tabular.name_matching import closest, matched_names
+
+    found = matched_names([name], cells.columns)
+    if name not in found:
+        raise ValueError(f"{option}: expected a column of {file}, got {name!r}{closest(name, cells.columns)}")
+    return found[name]
+
+
+def read_target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
+    """Read the column of ``--target``: numbers for regression, else the classes of the model by their names.
+
+    None where no column was named.
+    """
+    import numpy as np
+    from sklearn.base import is_classifier
+
+    from ipforest.tabular.tables import MISSING, numbers_of
+
+    if options.target is None:
+        return None
+    name = named_column(cells, options.target, "--target", options.csv)
+    target, where = cells[name], f"{options.csv}, column {name}, line"
+    missing = target.isin(MISSING)
+    if missing.any():
+        raise ValueError(f"{where} {missing.idxmax()}: expected a target, got none")
+    if not is_classifier(buyer):
+        return numbers_of(cells[[name]], options.csv, table_format(options))[name].to_numpy()
+    by_name = {str(label): label for label in buyer.classes_.tolist()}
+    unknown = target[~target.isin([*by_name])]
+    if unknown.size:
+        raise ValueError(
+            f"{where} {unknown.index[0]}: expected a class of training ({some_of(by_name)}), got {unknown.iloc[0]!r}"
+        )
+    return np.array([by_name[cell] for cell in target.tolist()])
+
+
+def _examples(cells: pd.DataFrame, path: str, model: Any, buyer: Any, form: CsvFormat) -> pd.DataFrame:
+    """Take the columns that the model was trained on: text where it saw text, else numbers.
+
+    A column that the model never buys may be absent; it is missing then, or 0 where the model takes nothing missing.
+    """
+    import pandas as pd
+    from sklearn.utils import get_tags
+
+    from ipforest.tabular.name_matching import matched_names
+    from ipforest.tabular.tables import numbers_of, select_columns, to_words
+
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise ValueError("--model: expected a model that was fitted to named columns, got one without names")
+    absent = set(names) - matched_names(names, cells.columns).keys()
+    if absent:
+        absent -= _wanted(model, buyer)
+    if absent:
+        print_note(f"{path}: no column {', '.join(sorted(absent))}, which the model never buys")
+    table = select_columns(cells, [name for name in names if name not in absent], path)
+    words = known_words(model)
+    parts = [numbers_of(table[[name for name in table if name not in words]], path, form)]
+    for name in words.keys() - absent:
+        column = to_words(table[name])
+        _note_unknown(column, words[name], path)
+        parts.append(column.map(lambda cell, seen=words[name]: seen.get(cell, cell)))
+    nothing = float("nan") if get_tags(buyer).input_tags.allow_nan else 0.0
+    parts += [pd.Series("" if name in words else nothing, table.index, name=name) for name in absent]
+    return pd.concat(parts, axis=1)[list(names)]
+
+
+def _wanted(model: Any, buyer: Any) -> set[str]:
+    """Find the columns of the table that predictions may need: all, where columns are computed from several."""
+    from ipforest.tabular.preprocessing import input_columns
+
+    names = [str(name) for name in model.feature_names_in_]
+    features = buyer.policy().features
+    if model is buyer:
+        return {names[feature] for feature in features.tolist()}
+    inputs = input_columns(model[:-1], len(names))[features]
+    return {names[column] for column in inputs.indices.tolist()}
+
+
+def _note_unknown(column: pd.Series, words: Collection[str], path: str) -> None:
+    """Say on standard error which words of a column training has not seen."""
+    unknown = column[~column.isin([*words, ""])]
+    if unknown.size:
+        print_note(
+            f"{path}, column {column.name}: {unknown.size} of {column.size} rows have words that training has not "
+            f"seen, such as {unknown.iloc[0]!r} in line {unknown.index[0]}; it has seen {some_of(words)}"
+        )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ipforest._internal.words import number_of, some_of
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, add_pickle_option, seed_number
-from ipforest.cli.saved_models import known_words, read_model, using
+from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, seed_number
+from ipforest.cli.saved_models import add_model_options, known_words, read_model, using
 from ipforest.tabular.tables import MISSING
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ def add(commands: Subparsers) -> None:
         "that cannot be had, and the others are still asked for. Where values are delayed, all that may be wanted "
         "before more is known is listed, to be ordered at once; --max-rounds says how often to wait.",
     )
-    command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
-    add_pickle_option(command)
+    add_model_options(command)
     command.add_argument(
         "--known", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="values that are free"
     )

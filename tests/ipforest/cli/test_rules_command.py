@@ -64,7 +64,7 @@ def test_they_are_written(clinic: Path, name: str, tmp_path: Path, capsys: pytes
         (["--out", "rules.doc"], "--out: expected a file of one of .txt, .md, .png, .pdf, .svg, got rules.doc"),
         (["--out", "nowhere/rules.txt"], "--out: expected a file in a folder that exists, got nowhere/rules.txt"),
         (["--target", "outcom"], "--target: expected a column of"),
-        (["--target", "pain"], "column pain, line 2: expected one of sick, well, the classes of the model, got"),
+        (["--target", "pain"], "column pain, line 2: expected a class of training (sick, well), got"),
     ],
 )
 def test_bad_options_are_told(
