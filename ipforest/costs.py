@@ -615,13 +615,7 @@ def delayed_marks(delayed: Any, names: Sequence[str] | None, n_features: int) ->
 
 
 def require_no_split_cost(costs: FeatureCosts, split_cost: object) -> None:
-    """Require that tests have no price where features are delayed.
-
-    Raises
-    ------
-    ValueError
-        They have one.
-    """
+    """Require that tests have no price where features are delayed."""
     if costs.delayed.any() and nonnegative_fraction(split_cost, "split_cost"):
         raise ValueError(f"split_cost: expected none with delayed features, got {split_cost!r}")
 

@@ -1226,73 +1226,37 @@ def require_held_out(validation_fraction: object, X_val: object) -> None:
 
 
 def check_share(value: object, name: str) -> None:
-    """Require None or a share between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        It is neither.
-    """
+    """Require None or a share between 0 and 1."""
     if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
         raise ValueError(f"{name}: expected None or a number between 0 and 1, got {one_line(repr(value))}")
 
 
 def check_held_out(value: object) -> None:
-    """Require of ``validation_fraction`` what `split_rows` takes.
-
-    Raises
-    ------
-    ValueError
-        It is neither None nor a share between 0 and 1, nor does it split.
-    """
+    """Require of ``validation_fraction`` what `split_rows` takes."""
     if not callable(getattr(value, "split", None)) or isinstance(value, str):
         check_share(value, "validation_fraction")
 
 
 def check_integer(value: object, name: str, least: int, *, or_none: bool = False) -> None:
-    """Require an integer that is not less than another, or, where that is allowed, None.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-    """
+    """Require an integer that is not less than another, or, where that is allowed, None."""
     if not (or_none and value is None) and (not isinstance(value, (int, np.integer)) or value < least):
         raise ValueError(f"{name}: expected an integer >= {least}{' or None' * or_none}, got {value!r}")
 
 
 def check_choice(value: object, name: str, known: Collection[object]) -> None:
-    """Require one of some values.
-
-    Raises
-    ------
-    ValueError
-        It is none of them.
-    """
+    """Require one of some values."""
     if not isinstance(value, Hashable) or value not in known:
         raise ValueError(f"{name}: expected one of {', '.join(map(repr, known))}, got {one_line(repr(value))}")
 
 
 def check_positive(value: object, name: str) -> None:
-    """Require a finite number above 0.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-    """
+    """Require a finite number above 0."""
     if not isinstance(value, Real) or not 0 < float(value) < inf:
         raise ValueError(f"{name}: expected a finite number > 0, got {one_line(repr(value))}")
 
 
 def check_validation_part(X_val: object, y_val: object) -> None:
-    """Require validation examples with their labels, or neither.
-
-    Raises
-    ------
-    ValueError
-        One is given without the other.
-    """
+    """Require validation examples with their labels, or neither."""
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val: expected X_val and y_val together, got one of them")
 

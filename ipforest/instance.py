@@ -499,13 +499,7 @@ class PruningInstance:
         return ratio.numerator, ratio.denominator
 
     def check_pruning(self, pruning: Pruning) -> None:
-        """Require that a pruning fits and is closed under parents.
-
-        Raises
-        ------
-        ValueError
-            It has another size, or keeps a node whose parent it does not keep.
-        """
+        """Require that a pruning fits and is closed under parents."""
         kept = pruning.kept
         if kept.size != self.n_internal:
             raise ValueError(f"pruning: expected {self.n_internal} internal nodes, got {kept.size}")
@@ -633,13 +627,7 @@ def _split_costs(n_passing: IntArray, integer_price: int, n_walks: int) -> IntAr
 
 
 def require_instance(value: object) -> None:
-    """Require a PruningInstance.
-
-    Raises
-    ------
-    TypeError
-        It is none.
-    """
+    """Require a PruningInstance."""
     if not isinstance(value, PruningInstance):
         raise TypeError(
             f"instance: expected a PruningInstance (see PruningInstance.from_forest), got {type(value).__name__}"

@@ -166,13 +166,7 @@ def places_in(classes: Array, labels: npt.ArrayLike, name: str = "y") -> IntArra
 
 
 def checked_integer(value: object, name: str) -> int:
-    """Take an integer of any make as a Python integer, which does not wrap around.
-
-    Raises
-    ------
-    TypeError
-        It is no integer.
-    """
+    """Take an integer of any make as a Python integer, which does not wrap around."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name}: expected an integer, got {value!r}")
     return int(value)

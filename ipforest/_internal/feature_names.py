@@ -115,11 +115,6 @@ def require_same_columns(
         What has the columns, for the error message.
     training : str
         Where the user finds those of training, for the error message.
-
-    Raises
-    ------
-    ValueError
-        Columns are missing, unknown, or in another order.
     """
     written = as_in_training(names, expected)
     if written == list(expected):
@@ -144,11 +139,6 @@ def require_columns_of_training(X: object, expected: Sequence[str] | None, what:
         The names of training.
     what : str
         What has the columns, for the error message.
-
-    Raises
-    ------
-    ValueError
-        Columns are missing, unknown, or in another order.
     """
     names, numbers = column_names(X), column_numbers(column_labels(X))
     if names is not None and expected is not None:

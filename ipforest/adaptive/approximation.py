@@ -257,13 +257,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         return cross_fitted(self.estimator_, table, training.y, n_folds, self.random_state)
 
     def _codes(self, labels: Array) -> IntArray:
-        """Return the number of each label's class.
-
-        Raises
-        ------
-        ValueError
-            A label is none of the full model's classes.
-        """
+        """Return the number of each label's class."""
         return places_in(self.classes_, labels)
 
     def _pairs(self, X: Array, codes: IntArray, probabilities: FloatArray) -> list[GatedPair]:

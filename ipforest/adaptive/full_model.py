@@ -21,13 +21,7 @@ MIN_PROBABILITY = 1e-3
 
 
 def check_full_model(estimator: Any) -> None:
-    """Require a classifier that says how sure it is.
-
-    Raises
-    ------
-    TypeError
-        It is no classifier, or has neither probabilities nor a decision function.
-    """
+    """Require a classifier that says how sure it is."""
     if not is_classifier(estimator):
         raise TypeError(f"estimator: expected a classifier, got {type(estimator).__name__}")
     if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):

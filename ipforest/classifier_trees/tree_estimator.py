@@ -321,25 +321,13 @@ class ClassifierTreeEstimator(BudgetedEstimator):
 
 
 def check_class_weight(class_weight: Any, name: str) -> None:
-    """Require None, "balanced" or weights of classes.
-
-    Raises
-    ------
-    ValueError
-        It is another text.
-    """
+    """Require None, "balanced" or weights of classes."""
     if isinstance(class_weight, str) and class_weight != "balanced":
         raise ValueError(f"{name}: expected None, 'balanced' or a dict, got {class_weight!r}")
 
 
 def check_lambdas(lambdas: Any, name: str = "lambdas") -> None:
-    """Require a number of lambdas, or numbers >= 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        They are neither.
-    """
+    """Require a number of lambdas, or numbers >= 0."""
     if not isinstance(lambdas, Integral):
         for lam in lambdas:
             nonnegative_fraction(lam, name)

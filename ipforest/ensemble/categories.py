@@ -109,13 +109,7 @@ class Categories:
         return np.where(places < 0, np.nan, places)
 
     def require_few(self, most: int) -> None:
-        """Require at most so many names in a column.
-
-        Raises
-        ------
-        ValueError
-            There are more.
-        """
+        """Require at most so many names in a column."""
         for column, names in self.names.items():
             if len(names) > most:
                 raise ValueError(f"X: expected at most {most} categories, got {len(names)} in column {column}")

@@ -116,11 +116,6 @@ def check_places(categories: Sequence[Any]) -> None:
     """Require of the categories of an unknown column that those which are numbers are their own places, 0, 1, 2, ...
 
     The trees of a model that was trained on a data frame compare places; examples hold the numbers.
-
-    Raises
-    ------
-    TypeError
-        A number is not its place.
     """
     number = number_out_of_place(categories)
     if number is not None:

@@ -99,11 +99,6 @@ def require_trained_categories(model: object, names: Mapping[int, Sequence[Any]]
         Of each column of categories, what its numbers 0, 1, 2, ... stand for in the table.
     labels : sequence of str, shape (n_features,)
         Names of all columns, for the error message.
-
-    Raises
-    ------
-    ValueError
-        They stand for other categories, or for the same in another order.
     """
     trained = trained_categories(model).names
     for column, given in names.items():

@@ -68,13 +68,7 @@ def unknown_parts(parts: Mapping[str, Any], known: Collection[str]) -> list[str]
 
 
 def require_known_parts(parts: Mapping[str, Any], known: Collection[str]) -> None:
-    """Require that what is not known of trees, in a later version of their library, is not in use.
-
-    Raises
-    ------
-    TypeError
-        It is: the tests may be others than those that are read, of categories for example.
-    """
+    """Require that what is not known of trees, in a later version of their library, is not in use."""
     unknown = unknown_parts(parts, known)
     if unknown:
         raise TypeError(

@@ -119,13 +119,7 @@ def checked_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None) -> npt.N
 
 
 def checked_weights(sample_weight: npt.ArrayLike | None, n_samples: int) -> FloatArray:
-    """Return the weights of examples, 1 each where there are none, shape (n_samples,).
-
-    Raises
-    ------
-    ValueError
-        Another shape, or weights that are negative or not finite.
-    """
+    """Return the weights of examples, finite and not negative, 1 each by default, shape (n_samples,)."""
     if sample_weight is None:
         return np.ones(n_samples)
     weights = np.asarray(sample_weight, dtype=np.float64)

@@ -195,13 +195,7 @@ def _written_base(margins: FloatArray, link: str) -> tuple[list[float], list[tup
 
 
 def _short(value: float) -> float:
-    """Round to float32, and give the number of fewest digits that is rounded to it.
-
-    Raises
-    ------
-    ValueError
-        float32 does not hold it.
-    """
+    """Round to float32, and give the number of fewest digits that is rounded to it."""
     with np.errstate(over="ignore"):
         single = np.float32(value)
     if not np.isfinite(single):

@@ -18,13 +18,7 @@ seed by seed. The references, the rule for losses and what else is measured are 
 
 
 def require_comparison(methods: Set[str]) -> None:
-    """Require the front end, and a method to compare it with.
-
-    Raises
-    ------
-    ValueError
-        One of them is missing.
-    """
+    """Require the front end, and a method to compare it with."""
     if FRONT_END not in methods or methods.isdisjoint(OTHERS):
         raise ValueError(
             f"methods: expected {FRONT_END} and one that is not of this package, got {', '.join(sorted(methods))}"

@@ -81,13 +81,7 @@ def dual_bound(instance: PruningInstance, flow: DualFlow) -> Fraction:
 
 
 def require_range(instance: PruningInstance, lam: Lambda) -> None:
-    """Require that no flow at a lambda can leave the integers of the kernels.
-
-    Raises
-    ------
-    OverflowError
-        Gains or costs at this lambda reach 2^62 in integer units.
-    """
+    """Require that no flow at a lambda can leave the integers of the kernels."""
     gains = lam.q * max(1, exact_sum(np.abs(instance.gain)))
     costs = lam.p * max(1, instance.total_cost)
     if gains + costs >= INT64_SAFE:

@@ -113,13 +113,7 @@ def _shifted(index: npt.NDArray[np.int32], start: int) -> npt.NDArray[np.int32]:
 
 
 def check_charges(instance: PruningInstance, q: int, charges: IntArray) -> None:
-    """Require that no sum in the recursion can leave int64.
-
-    Raises
-    ------
-    OverflowError
-        ``q * errors + charges`` could reach 2^62.
-    """
+    """Require that no sum in the recursion can leave int64."""
     if q * max(1, exact_sum(instance.errors)) + exact_sum(np.abs(charges)) >= INT64_SAFE:
         raise OverflowError("lam: expected q * errors + charges below 2^62, got more; use a lambda with fewer digits")
 
