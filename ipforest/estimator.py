@@ -1047,6 +1047,35 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         return costs
 
 
+class FittedWithHeldOut(BudgetedEstimator):
+    """Base of the estimators that are fitted to some examples, and choose on others, each counting once."""
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Train the models among which a budget chooses, and choose.
+
+        Parameters
+        ----------
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
+            Held-out examples: those whose cost meets the budget and whose error chooses; by default a part of X.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Bad parameters, prices or examples; nothing has been trained then.
+        """
+        return self._fit(X, y, X_val, y_val, groups=groups)
+
+
 def for_inner(estimator: Any, rows: Rows | slice, weight: FloatArray | None, groups: Any) -> dict[str, Any]:
     """Give what an inner estimator is told about the rows that it is trained on; see `Given.for_inner`."""
     told = weights_for(estimator, None if weight is None else weight[rows])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,14 @@ from ipforest.choosing.frontier import Frontier
 from ipforest.classifier_trees.tree_estimator import check_lambdas
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.scikit_learn import unfrozen
-from ipforest.estimator import BudgetedEstimator, Given, check_inner_estimator, check_integer, is_fitted
+from ipforest.estimator import (
+    BudgetedEstimator,
+    FittedWithHeldOut,
+    Given,
+    check_inner_estimator,
+    check_integer,
+    is_fitted,
+)
 from ipforest.policy import Policy
 from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings
@@ -123,7 +130,7 @@ class GateSearch(PairSearch):
     gate_shares: Sequence[float] = ()
 
 
-class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # scikit-learn is untyped
     r"""Base: keep a full model for the hard examples, and answer the others by a cheap one; a gate tells them apart.
 
     .. math:: \min_{f_1, g, q} \frac{1}{N} \sum_i \big[ (1 - q_i)\, \ell(f_1(x_i), y_i) + q_i\, \ell(f_0(x_i), y_i)
@@ -191,32 +198,6 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     @abstractmethod
     def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:
         """Learn gates and cheap models for one setting."""
-
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None = None,
-        y_val: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Train the full model unless it is fitted, learn gates and cheap models, and take one pair.
-
-        Parameters
-        ----------
-        X : array, shape (n_samples, n_features)
-        y : array, shape (n_samples,)
-        X_val, y_val : arrays, optional
-            Held-out examples for the choice; by default a part of X.
-        groups : array, shape (n_samples,), optional
-            Examples of one group, such as those of one patient, are all trained on or all held out.
-
-        Raises
-        ------
-        TypeError, ValueError
-            Bad parameters, prices or examples; nothing has been trained then.
-        """
-        return self._fit(X, y, X_val, y_val, groups=groups)
 
     def _categories_in(self, X: Any) -> Categories:
         full = unfrozen(self.estimator)

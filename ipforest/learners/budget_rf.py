@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +16,7 @@ from ipforest._internal.examples import Labelled
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier, spending_limit
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import BudgetedEstimator, Given, check_choice, check_integer
+from ipforest.estimator import FittedWithHeldOut, Given, check_choice, check_integer
 from ipforest.growing import (
     AcquisitionState,
     CodedExamples,
@@ -175,7 +174,7 @@ class GreedyGrowth(Settings):
         return [IMPURITIES[self.impurity]()]
 
 
-class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # scikit-learn is untyped
     r"""Grow trees greedily by price per impurity, and add them until the budget is spent.
 
     Each tree is GreedyTree on a bootstrap sample: at a node of examples S the split of least risk is taken, with
@@ -265,31 +264,6 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None = None,
-        y_val: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Grow the trees and take as many as the budget allows.
-
-        Parameters
-        ----------
-        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
-        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
-            Validation examples: those whose cost meets the budget and whose error chooses alpha.
-        groups : array, shape (n_samples,), optional
-            Examples of one group, such as those of one patient, are all trained on or all held out.
-
-        Raises
-        ------
-        TypeError, ValueError
-            Bad parameters, prices or examples; nothing has been trained then.
-        """
-        return self._fit(X, y, X_val, y_val, groups=groups)
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         growers = self._growth.growers()

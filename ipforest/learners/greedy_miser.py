@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import BudgetedEstimator, Given, check_integer
+from ipforest.estimator import FittedWithHeldOut, Given, check_integer
 from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
@@ -98,7 +98,7 @@ class Logistic(Squared):
 CLASSIFICATION_LOSSES: dict[str, type[Squared]] = {"logistic": Logistic, "squared": SquaredOnClasses}
 
 
-class PricedBoosting(BudgetedEstimator):
+class PricedBoosting(FittedWithHeldOut):
     """Base of the two estimators: boosting with prices.
 
     Parameters
@@ -159,31 +159,6 @@ class PricedBoosting(BudgetedEstimator):
         self.max_cost = max_cost
         self.validation_fraction = validation_fraction
         self.random_state = random_state
-
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None = None,
-        y_val: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Grow the trees, and take as many rounds as the budget allows.
-
-        Parameters
-        ----------
-        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
-        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
-            Validation examples: those whose cost meets the budget and whose error chooses the rounds.
-        groups : array, shape (n_samples,), optional
-            Examples of one group, such as those of one patient, are all trained on or all held out.
-
-        Raises
-        ------
-        TypeError, ValueError
-            Bad parameters, prices or examples; nothing has been trained then.
-        """
-        return self._fit(X, y, X_val, y_val, groups=groups)
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         self._boost(training.X, self._columns(training.y))
