@@ -14,11 +14,11 @@ from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
 from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
 from ipforest.adaptive.candidates import MeasuredPair, frontier_of
 from ipforest.estimator import BudgetedEstimator
-from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Record
 from ipforest.experiments.metrics import average_precision_at
 from ipforest.experiments.paper_data import PaperData
+from ipforest.experiments.rows import averaged, grouped
 from ipforest.growing.acquisition import Charge
 
 HALF, ANY_THRESHOLD, NO_GATE = "at one half", "any threshold", ""
@@ -189,13 +189,13 @@ def savings(records: list[Record], keys: tuple[str, ...]) -> list[Record]:
         of the cheapest within one percent of the best accuracy, and of the cheapest within one percent of the full
         model's; and the shares of the full model's cost that these save. Where the full model is the best, both agree.
     """
-    rows = []
-    for key in dict.fromkeys(tuple(record[name] for name in keys) for record in records):
-        of_method = [record for record in records if tuple(record[name] for name in keys) == key]
-        seeds = sorted({record["seed"] for record in of_method})
-        runs = [_saving([point for point in of_method if point["seed"] == seed]) for seed in seeds]
-        rows.append({**dict(zip(keys, key, strict=True)), **mean_and_deviation(runs, COLUMNS), "runs": len(runs)})
-    return rows
+    runs = [
+        {**dict(zip(keys, key, strict=False)), **_saving(points)}
+        for key, points in sorted(grouped(records, *keys, "seed").items(), key=lambda item: item[0][-1])
+    ]
+    first = list(grouped(records, *keys))
+    rows = averaged(runs, keys, COLUMNS)
+    return sorted(rows, key=lambda row: first.index(tuple(row[key] for key in keys)))
 
 
 def _saving(points: list[Record]) -> Record:

@@ -20,7 +20,7 @@ from ipforest._internal.records import records_to_csv
 from ipforest.datasets import Dataset
 from ipforest.experiments.demo import split
 from ipforest.experiments.methods import METHODS, Method, Task, choices_within
-from ipforest.experiments.metrics import standard_error
+from ipforest.experiments.rows import mean_and_error
 from ipforest.frontiers.joint_frontier import JointFrontier
 
 __all__ = ["SIMPLE", "Comparison", "Outcome", "compare"]
@@ -101,9 +101,9 @@ class Comparison:
             {
                 "budget": budget,
                 "method": method,
-                **_mean_and_error("test_error", self.values(method, budget)),
-                **_mean_and_error("test_cost", self.values(method, budget, "test_cost")),
-                **_mean_and_error("difference", self.values(method, budget) - self.values(first, budget)),
+                **mean_and_error("test_error", self.values(method, budget)),
+                **mean_and_error("test_cost", self.values(method, budget, "test_cost")),
+                **mean_and_error("difference", self.values(method, budget) - self.values(first, budget)),
             }
             for budget in self.budgets
             for method in self.methods
@@ -118,10 +118,6 @@ class Comparison:
         outcomes = [asdict(outcome) for outcome in self.outcomes]
         record = {"data": self.data, "currency": self.currency, "summary": self.summary(), "outcomes": outcomes}
         return json.dumps(record, indent=1)
-
-
-def _mean_and_error(name: str, values: FloatArray) -> dict[str, float]:
-    return {name: float(values.mean()), f"{name}_se": standard_error(values)}
 
 
 def compare(

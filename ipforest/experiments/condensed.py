@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ipforest.experiments.experiment import Record
+from ipforest.experiments.rows import grouped
 
 Condense: TypeAlias = Callable[[list[Record]], list[Record]]
 
@@ -40,11 +41,11 @@ def at_budgets(panel: str | None, *labels: str, value: str = "error", scale: flo
 
     def condense(rows: list[Record]) -> list[Record]:
         lines = []
-        for of_panel in _groups(rows, () if panel is None else (panel,)):
+        for of_panel in grouped(rows, *(() if panel is None else (panel,))).values():
             budgets = sorted({float(row["budget"]) for row in of_panel})
             shown = budgets[:: -max(1, len(budgets) // most)][::-1]
             keys = labels if panel is None else (panel, *labels)
-            for curve in _groups(of_panel, labels):
+            for curve in grouped(of_panel, *labels).values():
                 at = {float(row["budget"]): row for row in curve}
                 line = {key: curve[0][key] for key in keys}
                 line["runs"] = max(int(row["runs"]) for row in curve)
@@ -52,14 +53,6 @@ def at_budgets(panel: str | None, *labels: str, value: str = "error", scale: flo
         return lines
 
     return condense
-
-
-def _groups(rows: list[Record], keys: tuple[str, ...]) -> list[list[Record]]:
-    """Put rows of the same values together, in their order."""
-    groups: dict[tuple[str, ...], list[Record]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
-    return list(groups.values())
 
 
 def _cell(row: Record | None, value: str, scale: float) -> str:

@@ -18,6 +18,7 @@ from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Record
 from ipforest.experiments.metrics import error_of_scores
 from ipforest.experiments.routed_examples import RoutedExamples
+from ipforest.experiments.rows import grouped, mean_and_deviation, panels
 from ipforest.growing.acquisition import Charge
 from ipforest.learners import (
     BudgetPrune,
@@ -208,24 +209,15 @@ def within_budgets(records: list[Record], group: Sequence[str], n_budgets: int =
         The group's keys, budget, mean cost and error on test data with their standard deviations, and the runs.
     """
     rows = []
-    for panel in _distinct(records, group[:1]):
-        of_panel = _where(records, group[:1], panel)
+    for of_panel in grouped(records, group[0]).values():
         top = max(record["validation_cost"] for record in of_panel)
-        for key in _distinct(of_panel, group):
-            curve = _where(of_panel, group, key)
-            seeds = sorted({record["seed"] for record in curve})
+        for key, curve in grouped(of_panel, *group).items():
+            runs = [run for _, run in sorted(grouped(curve, "seed").items())]
             for budget in np.linspace(top / n_budgets, top, n_budgets).tolist():
-                chosen = [best_within(_where(curve, ["seed"], (seed,)), budget) for seed in seeds]
-                found = [record for record in chosen if record is not None]
-                if len(found) == len(seeds):
-                    rows.append(
-                        {
-                            **dict(zip(group, key, strict=True)),
-                            "budget": round(budget, 4),
-                            **mean_and_deviation(found, ("cost", "error")),
-                            "runs": len(found),
-                        }
-                    )
+                found = [best for run in runs for best in [best_within(run, budget)] if best is not None]
+                if len(found) == len(runs):
+                    means = {"budget": round(budget, 4), **mean_and_deviation(found, ("cost", "error"))}
+                    rows.append({**dict(zip(group, key, strict=True)), **means, "runs": len(found)})
     return rows
 
 
@@ -235,26 +227,13 @@ def best_within(points: list[Record], budget: float) -> Record | None:
     return points[measured.within(budget)] if measured.cost.min() <= spending_limit(budget) else None
 
 
-def mean_and_deviation(records: list[Record], keys: Iterable[str]) -> Record:
-    """Average keys over runs; the sample standard deviation of one run is 0."""
-    row: Record = {}
-    for key in keys:
-        values = np.array([record[key] for record in records])
-        row[key] = round(float(values.mean()), 5)
-        row[f"{key}_sd"] = round(float(values.std(ddof=1)) if values.size > 1 else 0.0, 5)
-    return row
-
-
 def draw_curves(rows: list[Record], panel: str, label: str, title: str, style: str | None = None) -> Figure:
     """Draw mean test error against mean test cost, one panel per data set, one curve per label (and style)."""
-    panels = _distinct(rows, [panel])
-    figure = Figure(figsize=(6.2 * len(panels), 4.2), layout="constrained")
+    figure, parts = panels(rows, panel, width=6.2, height=4.2)
     keys = [label] if style is None else [label, style]
     looks = _looks(rows, label, style)
-    for place, name in enumerate(panels):
-        axes = figure.add_subplot(1, len(panels), place + 1)
-        for key in _distinct(_where(rows, [panel], name), keys):
-            curve = _where(_where(rows, [panel], name), keys, key)
+    for name, of_panel, axes in parts:
+        for key, curve in grouped(of_panel, *keys).items():
             colour, line = looks[key]
             axes.errorbar(
                 [row["cost"] for row in curve],
@@ -267,11 +246,9 @@ def draw_curves(rows: list[Record], panel: str, label: str, title: str, style: s
                 linewidth=1.4,
                 label=", ".join(str(part) for part in key if part != ""),
             )
-        least = min(row["error"] for row in _where(rows, [panel], name))
+        least = min(row["error"] for row in of_panel)
+        axes.set(title=str(name), xlabel="average cost of a test example", ylabel="test error")
         axes.set_ylim(least - 0.01, least + SHOWN_RISE)
-        axes.set_title(str(name[0]))
-        axes.set_xlabel("average cost of a test example")
-        axes.set_ylabel("test error")
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.suptitle(title)
@@ -280,19 +257,11 @@ def draw_curves(rows: list[Record], panel: str, label: str, title: str, style: s
 
 def _looks(rows: list[Record], label: str, style: str | None) -> dict[tuple[Any, ...], tuple[str, str]]:
     """Give each label a colour, or a colour and a line where colours run out, and each style a line."""
-    labels = [key for (key,) in _distinct(rows, [label])]
+    labels = [key for (key,) in grouped(rows, label)]
     others = zip((key for key in labels if key not in COLOURS), cycle(product(LINES, OTHER_COLOURS)), strict=False)
     drawn = {key: (colour, line) for key, (line, colour) in others}
     drawn |= {key: (COLOURS[key], LINES[0]) for key in labels if key in COLOURS}
     if style is None:
         return {(key,): look for key, look in drawn.items()}
-    styles = [value for (value,) in _distinct(rows, [style])]
-    return {(key, value): (drawn[key][0], LINES[styles.index(value)]) for key, value in _distinct(rows, [label, style])}
-
-
-def _distinct(records: list[Record], keys: Sequence[str]) -> list[tuple[Any, ...]]:
-    return list(dict.fromkeys(tuple(record[key] for key in keys) for record in records))
-
-
-def _where(records: list[Record], keys: Sequence[str], values: tuple[Any, ...]) -> list[Record]:
-    return [record for record in records if tuple(record[key] for key in keys) == values]
+    styles = [value for (value,) in grouped(rows, style)]
+    return {(key, value): (drawn[key][0], LINES[styles.index(value)]) for key, value in grouped(rows, label, style)}

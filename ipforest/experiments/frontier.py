@@ -24,9 +24,10 @@ from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.methods import METHODS, OURS, Task, available, choices_within
-from ipforest.experiments.metrics import area_under_roc, clipped_log_loss, standard_error
+from ipforest.experiments.metrics import area_under_roc, clipped_log_loss
 from ipforest.experiments.options import Option
 from ipforest.experiments.own.early_exit import split_parts
+from ipforest.experiments.rows import grouped, standard_error
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier
@@ -171,11 +172,8 @@ REFERENCES = {
 
 def with_composed(records: Sequence[Record]) -> list[Record]:
     """Add what choosing among several methods on validation comes to; it takes the time of all of them."""
-    groups: dict[tuple[str, int, float], list[Record]] = {}
-    for record in records:
-        groups.setdefault((record["data"], record["seed"], record["budget"]), []).append(record)
     chosen = []
-    for group in groups.values():
+    for group in grouped(records, "data", "seed", "budget").values():
         for name, (names, mixes) in COMPOSED.items():
             members = [_as_mixed(record) if mixes else record for record in group if record["method"] in names]
             if members:
@@ -274,10 +272,10 @@ def summarise(records: list[Record]) -> list[Record]:
 
 def _mean_seconds(records: Sequence[Record]) -> dict[tuple[str, str], float]:
     """Average the time of training over the seeds of a data set and method."""
-    runs: dict[tuple[str, str], dict[int, float]] = {}
-    for record in records:
-        runs.setdefault((record["data"], record["method"]), {})[record["seed"]] = record["seconds"]
-    return {key: _mean(list(seconds.values())) for key, seconds in runs.items()}
+    return {
+        (data, method): _mean(list({record["seed"]: record["seconds"] for record in runs}.values()))
+        for (data, method), runs in grouped(records, "data", "method").items()
+    }
 
 
 def _apart(runs: Runs, reference: Runs) -> tuple[Array, Array]:
@@ -383,13 +381,9 @@ Runs: TypeAlias = dict[int, tuple[tuple[float, ...], Array]]
 
 def _table(records: Sequence[Record]) -> dict[str, dict[str, Runs]]:
     """Sort records: data set, method, seed; then budgets and test errors."""
-    lines: dict[tuple[str, str, int], list[tuple[float, float]]] = {}
-    for record in records:
-        key = (record["data"], record["method"], record["seed"])
-        lines.setdefault(key, []).append((record["budget"], record["error"]))
     table: dict[str, dict[str, Runs]] = {}
-    for (data, method, seed), line in lines.items():
-        budgets, errors = zip(*sorted(line), strict=True)
+    for (data, method, seed), line in grouped(records, "data", "method", "seed").items():
+        budgets, errors = zip(*sorted((record["budget"], record["error"]) for record in line), strict=True)
         table.setdefault(data, {}).setdefault(method, {})[seed] = (budgets, np.array(errors))
     return table
 

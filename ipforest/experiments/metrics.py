@@ -20,7 +20,6 @@ __all__ = [
     "feature_usage_table",
     "ndcg_at",
     "precision_at",
-    "standard_error",
 ]
 
 LEAST_PROBABILITY = 1e-3
@@ -83,12 +82,6 @@ def clipped_log_loss(y_true: npt.ArrayLike, probability: npt.ArrayLike) -> float
     of_classes = np.asarray(probability, dtype=np.float64)
     of_truth = of_classes[np.arange(of_classes.shape[0]), np.asarray(y_true)]
     return float(-np.log(np.maximum(of_truth, LEAST_PROBABILITY)).mean())
-
-
-def standard_error(values: npt.ArrayLike) -> float:
-    """Compute the standard error of a mean; 0 of fewer than two values."""
-    sample = np.asarray(values, dtype=np.float64)
-    return float(sample.std(ddof=1) / np.sqrt(sample.size)) if sample.size > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
 from ipforest.adaptive.approximation import AdaptiveApproximation, GateSearch
 from ipforest.adaptive.drawing import plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings
-from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.rows import averaged
 
 P_FULL = 0.6
 NO_SHARE = 0.0
@@ -95,11 +95,7 @@ def run(cell: Cell) -> list[Record]:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over runs."""
-    rows = []
-    for name in dict.fromkeys(record["model"] for record in records):
-        same = [record for record in records if record["model"] == name]
-        rows.append({"model": name, **mean_and_deviation(same, ("accuracy", "to_f0")), "runs": len(same)})
-    return [{**row, "paper": PAPER} for row in rows]
+    return [{**row, "paper": PAPER} for row in averaged(records, ("model",), ("accuracy", "to_f0"))]
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:

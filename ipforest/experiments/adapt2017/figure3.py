@@ -15,10 +15,10 @@ from ipforest.adaptive.drawing import plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.adaptive_curves import adaptive_points
-from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.paper_data import PaperData
+from ipforest.experiments.rows import mean_and_deviation
 
 CENTRES = np.array([(-1.0, 1.1), (1.0, 1.1), (1.0, -1.1), (1.0, -3.3)])
 LABELS = np.array([1, 0, 1, 0])

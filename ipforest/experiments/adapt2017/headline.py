@@ -14,6 +14,7 @@ from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import entropy_forest
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.paper_data import available, load_parts, two_classes
+from ipforest.experiments.rows import panels
 
 GATE_SHARES = (0.1, 0.3, 0.5, 0.7)
 BASE = {
@@ -101,18 +102,15 @@ def summarise(records: list[Record]) -> list[Record]:
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw what is saved, a panel per data set and a bar per arm and accounting, above the printed share."""
-    names = list(dict.fromkeys(row["data"] for row in rows))
-    figure = Figure(figsize=(6.2 * len(names), 4.2), layout="constrained")
-    for place, name in enumerate(names):
-        axes = figure.add_subplot(1, len(names), place + 1)
-        of_data = [row for row in rows if row["data"] == name and row["gate"] == rows[0]["gate"]]
+    figure, parts = panels(rows, "data", width=6.2, height=4.2)
+    for name, of_data, axes in parts:
+        shown = [row for row in of_data if row["gate"] == rows[0]["gate"]]
         for number, accounting in enumerate(ACCOUNTINGS):
-            saved = {row["arm"]: row["saved"] for row in of_data if row["accounting"] == accounting}
+            saved = {row["arm"]: row["saved"] for row in shown if row["accounting"] == accounting}
             axes.barh(np.arange(len(saved)) + 0.4 * number, list(saved.values()), 0.4, label=accounting)
         axes.axvline(PRINTED[name], color="black", linestyle=":", label="printed")
         axes.set_yticks(np.arange(len(saved)) + 0.2, list(saved))
-        axes.set_xlabel("share of the forest's cost that is saved within 1% of the best accuracy")
-        axes.set_title(name)
+        axes.set(title=name, xlabel="share of the forest's cost that is saved within 1% of the best accuracy")
     axes.legend(fontsize=8)
     return figure
 

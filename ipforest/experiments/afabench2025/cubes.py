@@ -6,7 +6,7 @@ others. In CUBE-NM the context is one purchase, as there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
@@ -30,13 +30,13 @@ from ipforest.experiments.acquisition import (
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.methods import METHODS, Task, choices_within, streed_trees, whole
-from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.neural_acquisition import (
     GreedyDynamicSelection,
     MutualInformationSelection,
     NeuralAcquisition,
 )
 from ipforest.experiments.options import Option, choose
+from ipforest.experiments.rows import grouped, standard_error
 from ipforest.frontiers.budget_forest import BudgetForest
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 from ipforest.policy import TreesInOrder
@@ -263,13 +263,11 @@ def summarise(records: list[Record]) -> list[Record]:
     return rows
 
 
-def _grouped(records: list[Record]) -> Iterator[tuple[tuple[str, str, str], list[Record]]]:
-    groups: dict[tuple[str, str, str], list[Record]] = {}
-    for record in records:
-        groups.setdefault((record["data"], record["setting"], record["method"]), []).append(record)
+def _grouped(records: list[Record]) -> list[tuple[tuple[Any, ...], list[Record]]]:
     named = dict.fromkeys([*DATA, *(record["data"] for record in records)])
     order = [(data, setting) for data in named for setting in (HARD, SOFT)]
-    return ((key, groups[key]) for key in sorted(groups, key=lambda key: order.index(key[:2])))
+    groups = grouped(records, "data", "setting", "method")
+    return sorted(groups.items(), key=lambda group: order.index(group[0][:2]))
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:

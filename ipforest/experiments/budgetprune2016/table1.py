@@ -8,10 +8,11 @@ from matplotlib.figure import Figure
 
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.condensed import columns
-from ipforest.experiments.curves import entropy_forest, mean_and_deviation
+from ipforest.experiments.curves import entropy_forest
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
 from ipforest.experiments.metrics import error_rate, feature_usage_table
 from ipforest.experiments.paper_data import PaperData, load_parts
+from ipforest.experiments.rows import averaged
 from ipforest.learners import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 
@@ -57,12 +58,9 @@ def _usage(forest: Forest, data: PaperData) -> Record:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over runs, with the paper's figures."""
-    rows = []
-    for name, printed in PRINTED.items():
-        runs = [record for record in records if record["forest"] == name]
-        paper = {f"paper_{column}": value for column, value in zip(COLUMNS, printed, strict=True)}
-        rows.append({"forest": name, **mean_and_deviation(runs, COLUMNS), "runs": len(runs), **paper})
-    return rows
+    paper = [f"paper_{column}" for column in COLUMNS]
+    rows = averaged(records, ("forest",), COLUMNS)
+    return [{**row, **dict(zip(paper, PRINTED[row["forest"]], strict=True))} for row in rows]
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:

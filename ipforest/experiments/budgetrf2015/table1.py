@@ -8,10 +8,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.condensed import columns
-from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import error_rate
 from ipforest.experiments.paper_data import available, load_parts
+from ipforest.experiments.rows import averaged, panels
 from ipforest.learners import BudgetRF
 from ipforest.learners.budget_rf import GreedyGrowth
 from ipforest.learners.staged import first_trees, staged_costs
@@ -77,47 +77,26 @@ def run(cell: Cell) -> list[Record]:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over runs, with the paper's figures."""
-    rows = []
-    for data, method in dict.fromkeys((record["data"], record["method"]) for record in records):
-        for n_trees, (share, error) in zip(TREES, PRINTED[data, method], strict=True):
-            runs = [
-                record
-                for record in records
-                if (record["data"], record["method"], record["trees"]) == (data, method, n_trees)
-            ]
-            measured = mean_and_deviation(runs, ("share", "error"))
-            rows.append(
-                {
-                    "data": data,
-                    "method": method,
-                    "trees": n_trees,
-                    **measured,
-                    "runs": len(runs),
-                    "paper_share": share,
-                    "paper_error": error,
-                }
-            )
+    rows = averaged(records, ("data", "method", "trees"), ("share", "error"))
+    for row in rows:
+        printed = PRINTED[row["data"], row["method"]]
+        row["paper_share"], row["paper_error"] = printed[TREES.index(row["trees"])]
     return rows
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw error against the share of features, ours and the paper's."""
-    panels = list(dict.fromkeys(row["data"] for row in rows))
-    figure = Figure(figsize=(5.2 * len(panels), 4.2))
-    for place, data in enumerate(panels):
-        axes = figure.add_subplot(1, len(panels), place + 1)
+    figure, parts = panels(rows, "data", width=5.2, height=4.2)
+    for data, of_data, axes in parts:
         for number, method in enumerate(METHODS):
-            curve = [row for row in rows if (row["data"], row["method"]) == (data, method)]
+            curve = [row for row in of_data if row["method"] == method]
             for key, line, label in (("", "-", method), ("paper_", ":", f"{method}, paper")):
                 shares, errors = (np.array([row[key + name] for row in curve]) for name in ("share", "error"))
                 axes.plot(shares, errors, line, marker=".", color=f"C{number}", label=label)
-        axes.set_title(data)
-        axes.set_xlabel("features used, % of all")
-        axes.set_ylabel("test error")
+        axes.set(title=data, xlabel="features used, % of all", ylabel="test error")
         axes.grid(alpha=0.3)
         axes.legend(fontsize=7, loc="upper right")
     figure.suptitle("1, 10, 20 and 40 trees")
-    figure.tight_layout()
     return figure
 
 

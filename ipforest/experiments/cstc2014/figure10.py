@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -12,6 +10,7 @@ from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.experiments.cstc2014.figure8 import SIZES
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.ranking_trees import SETTINGS, cells, descent_of, most_branched, shared, task_of
+from ipforest.experiments.rows import panels
 
 
 def run(cell: Cell) -> list[Record]:
@@ -62,15 +61,11 @@ def summarise(records: list[Record]) -> list[Record]:
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw the Jaccard coefficients of the leaves, sorted by mean label."""
-    sets = list(dict.fromkeys(record["data"] for record in records))
-    figure = Figure(figsize=(5 * len(sets), 4.4), layout="constrained")
-    for place, data in enumerate(sets, start=1):
-        of_data = [record for record in records if record["data"] == data]
-        leaves = list(dict.fromkeys(record["leaf"] for record in of_data))
-        axes: Any = figure.add_subplot(1, len(sets), place)
-        similarity = np.array([record["shared"] for record in of_data]).reshape(len(leaves), len(leaves))
+    figure, parts = panels(records, "data", width=5, height=4.4)
+    for data, of_data, axes in parts:
         labels = {record["leaf"]: record["mean_label"] for record in of_data}
-        names = [f"v{leaf}" + ("" if labels[leaf] is None else f": {labels[leaf]:.2f}") for leaf in leaves]
+        similarity = np.array([record["shared"] for record in of_data]).reshape(len(labels), len(labels))
+        names = [f"v{leaf}" + ("" if label is None else f": {label:.2f}") for leaf, label in labels.items()]
         plot_similarity(similarity, names, axes)
         axes.set_title(f"leaves and their mean labels, {data}")
     return figure

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from ipforest.classifier_trees import CSTC
 from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.experiments.cstc2014.figure8 import SIZES
-from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.ranking_trees import (
     SETTINGS,
@@ -21,6 +20,7 @@ from ipforest.experiments.ranking_trees import (
     task_of,
     true_resources,
 )
+from ipforest.experiments.rows import mean_and_deviation
 
 VARIANTS = {
     "CSTC": {"features": True, "evaluation": True},

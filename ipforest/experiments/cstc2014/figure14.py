@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,6 +10,7 @@ from matplotlib.figure import Figure
 from ipforest.classifier_trees import neighbour_similarity, plot_similarity
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.ranking_trees import cells, task_of
+from ipforest.experiments.rows import grouped, panels
 
 STRENGTH = 0.1
 """C of the logistic regressions with l1 norm; the paper prints none."""
@@ -30,27 +30,26 @@ def run(cell: Cell) -> list[Record]:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average each coefficient over runs, each pair once."""
-    rows = []
-    for data, pair, other in dict.fromkeys((record["data"], record["pair"], record["other"]) for record in records):
-        same = [r["shared"] for r in records if (r["data"], r["pair"], r["other"]) == (data, pair, other)]
-        steps = abs(int(pair.split()[0]) - int(other.split()[0]))
-        if pair < other:
-            rows.append(
-                {"data": data, "pair": pair, "other": other, "steps": steps, "shared": round(float(np.mean(same)), 4)}
-            )
-    return rows
+    return [
+        {
+            "data": data,
+            "pair": pair,
+            "other": other,
+            "steps": same[0]["steps"],
+            "shared": round(float(np.mean([record["shared"] for record in same])), 4),
+        }
+        for (data, pair, other), same in grouped(records, "data", "pair", "other").items()
+        if pair < other
+    ]
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw the Jaccard coefficients of the first run."""
-    sets = list(dict.fromkeys(record["data"] for record in records))
-    figure = Figure(figsize=(5 * len(sets), 4.2), layout="constrained")
-    for place, data in enumerate(sets, start=1):
-        first = next(record["seed"] for record in records if record["data"] == data)
-        own = [record for record in records if (record["data"], record["seed"]) == (data, first)]
-        names = list(dict.fromkeys(record["pair"] for record in own))
-        axes: Any = figure.add_subplot(1, len(sets), place)
-        plot_similarity(np.array([record["shared"] for record in own]).reshape(len(names), -1), names, axes)
+    figure, parts = panels(records, "data", width=5, height=4.2)
+    for data, of_data, axes in parts:
+        first = next(iter(grouped(of_data, "seed").values()))
+        names = [name for (name,) in grouped(first, "pair")]
+        plot_similarity(np.array([record["shared"] for record in first]).reshape(len(names), -1), names, axes)
         axes.set_title(data)
     return figure
 

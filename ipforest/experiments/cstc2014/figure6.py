@@ -25,10 +25,10 @@ from ipforest.classifier_trees.stagewise import StagewiseRegression
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.condensed import at_budgets
-from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import ndcg_at, precision_at
 from ipforest.experiments.rankings import GOOD, TOP, Ranking, draw_ranking, prices, proximity_exit
+from ipforest.experiments.rows import mean_and_deviation
 
 SPLIT_COST = 0.1
 """A test's price: a tree that tests ten features costs about one evaluation of a weak learner."""

@@ -23,6 +23,7 @@ from ipforest.experiments.ranking_trees import (
     task_of,
     true_resources,
 )
+from ipforest.experiments.rows import panels
 
 Make: TypeAlias = Callable[[dict[str, Any]], ClassifierTreeEstimator]
 """Makes a learner of the parameters that all share, lambdas and descent among them."""
@@ -108,11 +109,8 @@ def summarise(records: list[Record]) -> list[Record]:
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw the share of the features bought so far against depth, one panel per method, one line per price."""
-    panels = list(dict.fromkeys((row["data"], row["method"]) for row in rows))
-    figure = Figure(figsize=(4.2 * len(panels), 3.8), layout="constrained")
-    for place, (data, method) in enumerate(panels, start=1):
-        axes = figure.add_subplot(1, len(panels), place)
-        of_panel = [row for row in rows if (row["data"], row["method"]) == (data, method)]
+    figure, parts = panels(rows, "data", "method", width=4.2, height=3.8)
+    for (data, method), of_panel, axes in parts:
         for column in (column for column in of_panel[0] if column.startswith("price")):
             axes.plot([row["depth"] for row in of_panel], [row[column] for row in of_panel], "o-", label=column)
         axes.set(title=f"{method}, {data}", xlabel="depth", ylim=(-0.02, 1.02))

@@ -10,10 +10,10 @@ from ipforest import datasets
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
-from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels
 from ipforest.experiments.own import early_exit
 from ipforest.experiments.own.early_exit import N_LEVELS, split_parts
+from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
 from ipforest.stopping.branching import BranchingCascade
 from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
@@ -89,48 +89,28 @@ def _options(candidates: tuple[Stoppable, ...], parts: Parts) -> list[Option]:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds; the gain is over the nested cascade, seed by seed."""
-    groups: dict[tuple[str, str, float], dict[int, Record]] = {}
-    for record in records:
-        groups.setdefault((record["data"], record["method"], record["budget"]), {})[record["seed"]] = record
-    rows = []
-    for (data, method, budget), runs in groups.items():
-        nested = groups[data, NESTED, budget]
-        errors = [run["error"] for run in runs.values()]
-        gains = [nested[seed]["error"] - run["error"] for seed, run in runs.items()]
-        rows.append(
-            {
-                "data": data,
-                "method": method,
-                "budget": budget,
-                "error": float(np.mean(errors)),
-                "error_se": standard_error(errors),
-                "cost": float(np.mean([run["cost"] for run in runs.values()])),
-                "gain": float(np.mean(gains)),
-                "gain_se": standard_error(gains),
-                "stages": float(np.mean([run["stages"] for run in runs.values()])),
-                "runs": len(runs),
-            }
-        )
-    return rows
+    groups = grouped(records, "data", "method", "budget")
+    return [
+        {
+            "data": data,
+            "method": method,
+            "budget": budget,
+            **mean_and_error("error", [run["error"] for run in runs]),
+            "cost": float(np.mean([run["cost"] for run in runs])),
+            **mean_and_error("gain", gains(runs, groups[data, NESTED, budget])),
+            "stages": float(np.mean([run["stages"] for run in runs])),
+            "runs": len(runs),
+        }
+        for (data, method, budget), runs in groups.items()
+    ]
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw test error against budget, a panel per data set."""
-    data_sets = list(dict.fromkeys(row["data"] for row in rows))
-    figure = Figure(figsize=(3.4 * len(data_sets), 3.4), layout="constrained")
-    for axes, data in zip(figure.subplots(1, len(data_sets), squeeze=False)[0], data_sets, strict=True):
-        for method in (NESTED, ALWAYS, BRANCHING):
-            chosen = [row for row in rows if (row["data"], row["method"]) == (data, method)]
-            axes.errorbar(
-                [row["budget"] for row in chosen],
-                [100 * row["error"] for row in chosen],
-                [100 * row["error_se"] for row in chosen],
-                label=method,
-                marker=".",
-                linestyle="--" if method == BRANCHING else "-",
-            )
-        axes.set(xlabel="features bought on average, at most", title=data, ylim=(0, None), xticks=BUDGETS)
-    figure.axes[0].set_ylabel("test error, %")
+    figure, parts = panels(rows, "data", width=3.4, height=3.4)
+    for data, of_data, axes in parts:
+        draw_errors(axes, of_data, (NESTED, ALWAYS, BRANCHING), dashed=(BRANCHING,))
+        axes.set(title=data, ylim=(0, None), xticks=BUDGETS)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 

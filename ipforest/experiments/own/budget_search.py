@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -20,6 +19,7 @@ from ipforest import datasets
 from ipforest._internal.kernels import clock
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.rows import panels
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
@@ -166,13 +166,8 @@ def _compile() -> None:
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw in-bag error against budget for the three searches and the two bounds, one panel per forest."""
-    panels = list(dict.fromkeys((row["data"], row["trees"]) for row in rows))
-    n_columns = min(4, len(panels))
-    n_lines = ceil(len(panels) / n_columns)
-    figure = Figure(figsize=(4.5 * n_columns, 3.6 * n_lines))
-    for place, (name, trees) in enumerate(panels, start=1):
-        axes = figure.add_subplot(n_lines, n_columns, place)
-        shown = [row for row in rows if (row["data"], row["trees"]) == (name, trees)]
+    figure, parts = panels(rows, "data", "trees", width=4.5, height=3.6, n_columns=4)
+    for (name, trees), shown, axes in parts:
         for key, style in STYLES.items():
             axes.plot(
                 [row["budget"] for row in shown], [100 * row[key] for row in shown], style, label=key, markersize=4
@@ -183,7 +178,6 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
-    figure.tight_layout()
     return figure
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ipforest import datasets
 from ipforest._internal.arrays import Array
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.frontier import budgets_for
+from ipforest.experiments.rows import grouped
 from ipforest.frontiers.budget_forest import BudgetForest, ForestSearch
 
 SIZES = (50, 100, 200, 400)
@@ -99,7 +100,7 @@ def summarise(records: list[Record]) -> list[Record]:
     ``error`` the mean test error of these. Cases are data sets, seeds and budgets.
     """
     rows = []
-    for size, method, lines in _grouped(records):
+    for (size, method), lines in sorted(grouped(records, "validation", "method").items(), key=itemgetter(0)):
         ratios = np.array([line["cost"] / line["budget"] for line in lines])
         clear = [line["cost"] - 2 * line["spread"] > line["budget"] for line in lines]
         found = [line["error"] for line in lines if line["sure"]]
@@ -116,13 +117,6 @@ def summarise(records: list[Record]) -> list[Record]:
             }
         )
     return rows
-
-
-def _grouped(records: list[Record]) -> Iterator[tuple[int, str, list[Record]]]:
-    groups: dict[tuple[int, str], list[Record]] = {}
-    for record in records:
-        groups.setdefault((record["validation"], record["method"]), []).append(record)
-    return ((*key, groups[key]) for key in sorted(groups))
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:

@@ -21,8 +21,8 @@ from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
-from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
+from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF, GreedyGrowth
 from ipforest.policy import TreesInOrder
@@ -69,7 +69,11 @@ INNER_BUDGETS = (2, 4, 8, 16, 32)
 """What models that have budgets themselves may spend before they are stopped."""
 BEST = "best of today's"
 TODAY = ("CEGB, plain", "CEGB coupled, plain", "k best features, forest", "k best features, LightGBM")
-
+SHOWN = (
+    *("CEGB, plain", "CEGB, any rule", "BudgetPrune, plain", "BudgetPrune, any rule"),
+    *("nested, either", BEST),
+)
+"""Methods of the picture."""
 
 N_LEVELS = 200
 """Levels of a stopping rule that are measured, evenly spread over cost."""
@@ -258,21 +262,19 @@ def _nested(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds; the best of today's methods is chosen on validation, seed by seed."""
-    records = [*records, *_best_of_today(records)]
+    groups = grouped([*records, *_best_of_today(records)], "data", "method", "budget")
     rows = []
-    for data, method in dict.fromkeys((record["data"], record["method"]) for record in records):
+    for data, method in dict.fromkeys(key[:2] for key in groups):
         for budget in BUDGETS[data]:
-            runs = _runs(records, data, method, budget)
-            plain = _runs(records, data, _reference(method), budget)
-            gains = [plain[seed]["error"] - runs[seed]["error"] for seed in runs if seed in plain]
+            runs = groups[data, method, budget]
             rows.append(
                 {
                     "data": data,
                     "method": method,
                     "budget": budget,
-                    **_mean_and_standard_error("error", [run["error"] for run in runs.values()]),
-                    **_mean_and_standard_error("cost", [run["cost"] for run in runs.values()]),
-                    **_mean_and_standard_error("gain", gains),
+                    **mean_and_error("error", [run["error"] for run in runs]),
+                    **mean_and_error("cost", [run["cost"] for run in runs]),
+                    **mean_and_error("gain", gains(runs, groups.get((data, _reference(method), budget), []))),
                     "runs": len(runs),
                 }
             )
@@ -285,62 +287,21 @@ def _reference(method: str) -> str:
     return BEST if name in ("nested", BEST) else f"{name}, plain"
 
 
-def _runs(records: list[Record], data: str, method: str, budget: float) -> dict[int, Record]:
-    return {
-        record["seed"]: record
-        for record in records
-        if (record["data"], record["method"], record["budget"]) == (data, method, budget)
-    }
-
-
 def _best_of_today(records: list[Record]) -> list[Record]:
-    groups: dict[tuple[str, int, float], list[Record]] = {}
-    for record in records:
-        if record["method"] in TODAY:
-            groups.setdefault((record["data"], record["seed"], record["budget"]), []).append(record)
-    return [
-        {
-            **min(group, key=lambda record: (record["validation_error"], record["validation_cost"])),
-            "method": "best of today's",
-        }
-        for group in groups.values()
-    ]
-
-
-def _mean_and_standard_error(name: str, values: list[float]) -> Record:
-    return {name: float(np.mean(values)) if values else 0.0, f"{name}_se": standard_error(values)}
+    groups = grouped((record for record in records if record["method"] in TODAY), "data", "seed", "budget")
+    best = (min(group, key=lambda run: (run["validation_error"], run["validation_cost"])) for group in groups.values())
+    return [{**record, "method": BEST} for record in best]
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw test error against budget, a panel per data set."""
-    data_sets = list(dict.fromkeys(row["data"] for row in rows))
-    figure = Figure(figsize=(5 * len(data_sets), 4), layout="constrained")
-    shown = (
-        "CEGB, plain",
-        "CEGB, any rule",
-        "BudgetPrune, plain",
-        "BudgetPrune, any rule",
-        "nested, either",
-        "best of today's",
-    )
-    for place, data in enumerate(data_sets, start=1):
-        axes = figure.add_subplot(1, len(data_sets), place)
-        for method in shown:
-            chosen = [row for row in rows if (row["data"], row["method"]) == (data, method)]
-            axes.errorbar(
-                [row["budget"] for row in chosen],
-                [100 * row["error"] for row in chosen],
-                [100 * row["error_se"] for row in chosen],
-                label=method,
-                marker=".",
-            )
-        axes.set_xscale("log")
+    figure, parts = panels(rows, "data", width=5, height=4)
+    for data, of_data, axes in parts:
+        draw_errors(axes, of_data, SHOWN)
+        axes.set(title=data, xscale="log")
         axes.set_xticks(BUDGETS[data], [str(budget) for budget in BUDGETS[data]])
         axes.minorticks_off()
-        axes.set_xlabel("features bought on average, at most")
-        axes.set_ylabel("test error, %")
-        axes.set_title(data)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(shown))
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(SHOWN))
     return figure
 
 

@@ -12,8 +12,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
 from ipforest.experiments.experiment import Cell, Experiment, Record
-from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.own.early_exit import split_parts
+from ipforest.experiments.rows import grouped, mean_and_error, with_mean
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.learners.pruning_baselines import GreedyPrune, IndividualPruning
@@ -24,8 +24,6 @@ TIME_LIMIT = 2.0
 """Seconds of branch and bound for each budget."""
 METHODS = ("exact", "greedy", "path", "each tree alone", "GreedyPrune")
 """The three searches of `BudgetPrune`; every tree pruned by itself; and greedy pruning of all."""
-MEAN = "mean"
-"""Stands for the data set in rows of means over data sets, seeds and budgets."""
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:
@@ -73,19 +71,11 @@ def _pruned(forest: Any, data: Any, parts: Any, budget: float) -> Iterator[tuple
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds and budgets: test errors in per cent, and how far they are from those of the exact pruning."""
-    sets = list(dict.fromkeys(record["data"] for record in records))
     rows = []
-    for data in (*sets, *([MEAN] if len(sets) > 1 else [])):
-        chosen = [record for record in records if data in (MEAN, record["data"])]
-        cells = {(record["data"], record["seed"]) for record in chosen}
+    for data, chosen in with_mean(records):
+        runs = [grouped(run, "method") for _, run in sorted(grouped(chosen, "data", "seed").items())]
         errors = {
-            method: np.array(
-                [
-                    100
-                    * np.mean([r["error"] for r in chosen if (r["data"], r["seed"], r["method"]) == (*cell, method)])
-                    for cell in sorted(cells)
-                ]
-            )
+            method: np.array([100 * np.mean([record["error"] for record in run[(method,)]]) for run in runs])
             for method in METHODS
         }
         rows += [
@@ -93,9 +83,8 @@ def summarise(records: list[Record]) -> list[Record]:
                 "data": data,
                 "method": method,
                 "error": float(errors[method].mean()),
-                "above_exact": float((errors[method] - errors["exact"]).mean()),
-                "above_exact_se": standard_error(errors[method] - errors["exact"]),
-                "runs": len(cells),
+                **mean_and_error("above_exact", errors[method] - errors["exact"]),
+                "runs": len(runs),
             }
             for method in METHODS
         ]

@@ -15,9 +15,9 @@ from ipforest.ensemble.forest import Forest
 from ipforest.experiments.budgetrf2015.table1 import PRINTED
 from ipforest.experiments.budgetrf2015.table1 import TREES as PRINTED_TREES
 from ipforest.experiments.condensed import columns
-from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import error_rate
+from ipforest.experiments.rows import averaged, grouped
 from ipforest.learners import BudgetRF
 from ipforest.learners.budget_rf import GreedyGrowth
 from ipforest.learners.staged import first_trees, staged_costs
@@ -106,20 +106,9 @@ def _grown(cell: Cell, X: Array, y: Array) -> Forest:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over runs, with the paper's figures."""
-    rows = []
-    keys = ("method", "variant", "examples", "n_trees")
-    for key in dict.fromkeys(tuple(record[name] for name in keys) for record in records):
-        runs = [record for record in records if tuple(record[name] for name in keys) == key]
-        share, error = PRINTED["forest", key[0]][PRINTED_TREES.index(key[-1])]
-        rows.append(
-            {
-                **dict(zip(keys, key, strict=True)),
-                **mean_and_deviation(runs, ("share", "error")),
-                "runs": len(runs),
-                "paper_share": share,
-                "paper_error": error,
-            }
-        )
+    rows = averaged(records, ("method", "variant", "examples", "n_trees"), ("share", "error"))
+    for row in rows:
+        row["paper_share"], row["paper_error"] = PRINTED["forest", row["method"]][PRINTED_TREES.index(row["n_trees"])]
     return rows
 
 
@@ -127,13 +116,11 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw error against the share of features, by method, variant and number of examples, and the paper's."""
     figure = Figure(figsize=(8, 4.6), layout="constrained")
     axes = figure.add_subplot()
-    curves = dict.fromkeys((row["method"], row["variant"], row["examples"]) for row in rows)
-    for number, (method, variant, examples) in enumerate(curves):
-        curve = [row for row in rows if (row["method"], row["variant"], row["examples"]) == (method, variant, examples)]
-        label = f"{method}, {variant}, {examples}"
+    for number, (key, curve) in enumerate(grouped(rows, "method", "variant", "examples").items()):
+        label = ", ".join(map(str, key))
         line = "-" if number < N_COLOURS else "--"
         axes.plot([row["share"] for row in curve], [row["error"] for row in curve], line, marker=".", label=label)
-    for method in dict.fromkeys(row["method"] for row in rows):
+    for (method,) in grouped(rows, "method"):
         shares, errors = zip(*PRINTED["forest", method], strict=True)
         axes.plot(shares, errors, "k:", marker="x", label=f"{method}, paper")
     axes.set_xlabel("features used, % of all")

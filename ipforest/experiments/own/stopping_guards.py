@@ -11,9 +11,9 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
-from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.experiments.own.early_exit import BUDGETS, N_LEVELS, load, penalised
+from ipforest.experiments.rows import gains, grouped, mean_and_error
 from ipforest.policy import TreesInOrder
 from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, StoppingPaths, StoppingRule
@@ -94,26 +94,18 @@ def _nested(parts: Parts, n_trees: int, seed: int) -> list[tuple[StoppingPaths, 
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average error over budgets and seeds; the gain of each guard is over the default rule, seed by seed."""
-    groups: dict[tuple[object, ...], dict[int, Record]] = {}
-    for record in records:
-        key = record["data"], record["input"], record["held out"], record["guard"]
-        groups.setdefault(key, {})[record["seed"]] = record
-    rows = []
-    for (*place, guard), runs in groups.items():
-        default = groups[(*place, DEFAULT)]
-        gains = [default[seed]["error"] - run["error"] for seed, run in runs.items()]
-        rows.append(
-            {
-                **dict(zip(("data", "input", "held out"), place, strict=True)),
-                "guard": guard,
-                "error": float(np.mean([run["error"] for run in runs.values()])),
-                "gain": float(np.mean(gains)),
-                "gain_se": standard_error(gains),
-                "overspent": float(np.mean([run["overspent"] for run in runs.values()])),
-                "runs": len(runs),
-            }
-        )
-    return rows
+    keys = ("data", "input", "held out", "guard")
+    groups = grouped(records, *keys)
+    return [
+        {
+            **dict(zip(keys, key, strict=True)),
+            "error": float(np.mean([run["error"] for run in runs])),
+            **mean_and_error("gain", gains(runs, groups[(*key[:-1], DEFAULT)])),
+            "overspent": float(np.mean([run["overspent"] for run in runs])),
+            "runs": len(runs),
+        }
+        for key, runs in groups.items()
+    ]
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:

@@ -10,8 +10,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
 from ipforest.experiments.experiment import Cell, Experiment, Record
-from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.own.early_exit import split_parts
+from ipforest.experiments.rows import MEAN, grouped, mean_and_error, panels, with_mean
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 
@@ -20,8 +20,6 @@ N_SEEDS, FIRST_SEED, N_TREES = 5, 100, 40
 SHARES = (0.1, 0.16, 0.24, 0.37, 0.58, 0.9)
 """Budgets, in what an example pays for the unpruned forest."""
 METHODS = ("trees", "forest", "trees, refitted", "forest, refitted")
-MEAN = "mean"
-"""Stands for the data set in rows of means over data sets."""
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:
@@ -62,10 +60,9 @@ def run(cell: Cell) -> list[Record]:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds: errors in per cent, and how far below those of the forest pruned for its trees they are."""
-    sets = list(dict.fromkeys(record["data"] for record in records))
     return [
-        _row([r for r in records if data in (MEAN, r["data"])], data, share, method)
-        for data in (*sets, *([MEAN] if len(sets) > 1 else []))
+        _row(of_data, data, share, method)
+        for data, of_data in with_mean(records)
         for share in SHARES
         for method in METHODS
     ]
@@ -82,25 +79,20 @@ def _row(records: list[Record], data: str, share: float, method: str) -> Record:
         "share": share,
         "method": method,
         "error": float(errors[method].mean()),
-        "below_trees": float(below.mean()),
-        "below_trees_se": standard_error(below),
+        **mean_and_error("below_trees", below),
         "runs": below.size,
     }
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw test error against budget, a panel per data set."""
-    sets = list(dict.fromkeys(row["data"] for row in rows if row["data"] != MEAN))
-    n_lines = -(-len(sets) // 3)
-    figure = Figure(figsize=(4 * min(3, len(sets)), 3.2 * n_lines), layout="constrained")
-    for place, data in enumerate(sets, start=1):
-        axes = figure.add_subplot(n_lines, min(3, len(sets)), place)
-        for method in METHODS:
-            line = [row for row in rows if (row["data"], row["method"]) == (data, method)]
+    shown = [row for row in rows if row["data"] != MEAN]
+    figure, parts = panels(shown, "data", width=4, height=3.2, n_columns=3)
+    for data, of_data, axes in parts:
+        for (method,), line in grouped(of_data, "method").items():
             axes.plot([row["share"] for row in line], [row["error"] for row in line], "o-", label=method, markersize=3)
         axes.set_title(data, fontsize=10)
-        axes.set_xlabel("budget, share of the unpruned cost")
-        axes.set_ylabel("test error, %")
+        axes.set(xlabel="budget, share of the unpruned cost", ylabel="test error, %")
     axes.legend(fontsize=8)
     return figure
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from math import ceil
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
@@ -12,6 +11,7 @@ from matplotlib.figure import Figure
 from ipforest import datasets
 from ipforest.experiments.comparison import SIMPLE, Comparison, Outcome, compare
 from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.rows import grouped, panels
 from ipforest.plotting import plot_comparison
 
 N_TREES = 40
@@ -67,27 +67,19 @@ def summarise(records: list[Record]) -> list[Record]:
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw test error against budget, one panel per data set, with bands of one standard error; one legend for all."""
-    comparisons = list(_comparisons(records))
-    n_columns = min(3, len(comparisons))
-    n_lines = ceil(len(comparisons) / n_columns)
-    figure = Figure(figsize=(5 * n_columns, 4 * n_lines))
-    for place, comparison in enumerate(comparisons, start=1):
-        axes = plot_comparison(comparison, ax=figure.add_subplot(n_lines, n_columns, place))
+    figure, parts = panels(records, "data", width=5, height=4, n_columns=3)
+    for comparison, (_, _, axes) in zip(_comparisons(records), parts, strict=True):
+        plot_comparison(comparison, ax=axes)
         axes.set_title(f"{comparison.data}, {comparison.n_seeds} seeds", fontsize=10)
-        if place > 1:
+        if axes is not figure.axes[0]:
             axes.get_legend().remove()
-    figure.tight_layout()
     return figure
 
 
 def _comparisons(records: list[Record]) -> Iterator[Comparison]:
-    for name in dict.fromkeys(record["data"] for record in records):
-        outcomes = tuple(
-            Outcome(**{key: value for key, value in record.items() if key != "data"})
-            for record in records
-            if record["data"] == name
-        )
-        yield Comparison(name, datasets.load(name).currency, outcomes)
+    for (name,), of_data in grouped(records, "data").items():
+        outcomes = (Outcome(**{key: value for key, value in record.items() if key != "data"}) for record in of_data)
+        yield Comparison(name, datasets.load(name).currency, tuple(outcomes))
 
 
 EXPERIMENT = Experiment(

@@ -17,6 +17,7 @@ from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.paper_data import load_whole
 from ipforest.experiments.pruning2016.table1 import FOLDS, LAMBDAS, PRINTED, folds_of, levels_of
 from ipforest.experiments.routed_examples import RoutedExamples
+from ipforest.experiments.rows import panels
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners import BudgetRF, GreedyGrowth
 from ipforest.learners.budget_rf import with_votes
@@ -207,14 +208,12 @@ def _at_printed_cost(records: list[Record], data: str, method: str, level: int) 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw the error at the printed cost of joint pruning, low and high, one line per variant."""
-    figure = Figure(figsize=(11, 6), layout="constrained")
-    for place, data in enumerate(DATA, start=1):
-        axes = figure.add_subplot(1, len(DATA), place)
-        of_data = [row for row in rows if row["data"] == data]
+    figure, parts = panels(rows, "data", width=11 / len(DATA), height=6)
+    for place, (data, of_data, axes) in enumerate(parts):
         lines = np.arange(len(of_data))
         for key, marker in (("unpruned_error", "s"), ("joint_low_error", "o"), ("joint_high_error", "^")):
             axes.plot([row[key] for row in of_data], lines, marker, label=key.removesuffix("_error").replace("_", ", "))
-        axes.set_yticks(lines, [row["variant"] for row in of_data] if place == 1 else [])
+        axes.set_yticks(lines, [] if place else [row["variant"] for row in of_data])
         axes.invert_yaxis()
         axes.set(title=data, xlabel="test error at the printed cost")
         axes.grid(alpha=0.3)

@@ -18,6 +18,7 @@ from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
 from ipforest.experiments.paper_data import available, load_parts, load_whole
 from ipforest.experiments.routed_examples import RoutedExamples, Score
+from ipforest.experiments.rows import panels
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import pruning_set
 from ipforest.learners.pruning_baselines import without_sharing
@@ -202,25 +203,21 @@ def cost_at_error(costs: Sequence[float] | Array, errors: Sequence[float] | Arra
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw mean error against mean cost over lambda, with the matched levels."""
-    panels = list(dict.fromkeys(row["data"] for row in rows))
-    figure = Figure(figsize=(4.2 * len(panels), 3.8))
-    for place, data in enumerate(panels):
-        axes = figure.add_subplot(1, len(panels), place + 1)
+    figure, parts = panels(rows, "data", width=4.2, height=3.8)
+    for data, levels, axes in parts:
         of_data = [record for record in records if record["data"] == data]
         for method, colour in (("joint", COLOURS["BudgetPrune"]), ("individual", COLOURS["individual"])):
             costs, errors = _curves(of_data, method).mean(axis=0)
             axes.plot(costs, errors, ".-", color=colour, label=f"{method} pruning")
-        for row in (row for row in rows if row["data"] == data):
+        for row in levels:
             axes.plot([row["joint_cost"], row["individual_cost"]], [row["error"]] * 2, "k|--", linewidth=0.8)
-        axes.plot(row["unpruned_cost"], row["unpruned_error"], "ks", markersize=4, label="unpruned")
-        top = max(row["error"] for row in rows if row["data"] == data)
-        axes.set_ylim(top=top + 0.6 * (top - row["unpruned_error"]) + 0.01)
-        axes.set_title(data)
-        axes.set_xlabel("average features of a test example")
-        axes.set_ylabel("test error")
+        whole = levels[-1]
+        axes.plot(whole["unpruned_cost"], whole["unpruned_error"], "ks", markersize=4, label="unpruned")
+        top = max(row["error"] for row in levels)
+        axes.set_ylim(top=top + 0.6 * (top - whole["unpruned_error"]) + 0.01)
+        axes.set(title=data, xlabel="average features of a test example", ylabel="test error")
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8, loc="upper right")
-    figure.tight_layout()
     return figure
 
 

@@ -18,7 +18,7 @@ from ipforest import datasets
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.experiment import Cell, Experiment, Record
-from ipforest.experiments.metrics import standard_error
+from ipforest.experiments.rows import grouped, mean_and_error, with_mean
 from ipforest.experiments.streed import N_THRESHOLDS, optimal_tree
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 from ipforest.learners.budget_prune import BudgetPrune
@@ -41,8 +41,6 @@ DEPTH, TIME_LIMIT = 4, 600
 NO_TEST, PRUNED, CHOSEN, STREED = "no test", "pruned forest", "BudgetedClassifier", "STreeD"
 RANGES = ((10, 100), (10, 1000), (10, 10000))
 """Costs of mistakes over which the paper averages."""
-MEAN = "mean"
-"""Stands for the data set in rows of means over the five."""
 
 
 class Part(NamedTuple):
@@ -132,32 +130,25 @@ def _measured(part: Part) -> Iterator[tuple[str, FloatArray, Array]]:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average the share of the standard cost over costs of a mistake and over splits, set by set, as the paper does."""
-    sets = list(dict.fromkeys(record["data"] for record in records))
-    methods = list(dict.fromkeys(record["method"] for record in records))
     return [
-        _row([r for r in records if data in (MEAN, r["data"])], data, delays, method)
-        for data in (*sets, *([MEAN] if len(sets) > 1 else []))
+        _row(of_data, data, delays, method)
+        for data, of_data in with_mean(records)
         for delays in (False, True)
-        for method in methods
+        for (method,) in grouped(records, "method")
     ]
 
 
 def _row(records: list[Record], data: str, delays: bool, method: str) -> Record:
-    mine = [record for record in records if (record["delays"], record["method"]) == (delays, method)]
-    runs = list(dict.fromkeys((record["data"], record["seed"]) for record in mine))
+    runs = grouped(
+        (record for record in records if (record["delays"], record["method"]) == (delays, method)), "data", "seed"
+    )
     row: Record = {"data": data, "delays": delays, "method": method, "splits": len(runs)}
     for low, high in RANGES:
         shares = [
-            np.mean(
-                [
-                    record["share_of_standard"]
-                    for record in mine
-                    if (record["data"], record["seed"]) == run and low <= record["mistake"] <= high
-                ]
-            )
-            for run in runs
+            np.mean([record["share_of_standard"] for record in run if low <= record["mistake"] <= high])
+            for run in runs.values()
         ]
-        row |= {f"to_{high}": float(np.mean(shares)), f"to_{high}_se": standard_error(np.array(shares))}
+        row |= mean_and_error(f"to_{high}", shares)
     return row
 
 
