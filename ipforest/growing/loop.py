@@ -383,10 +383,10 @@ def share_tables(
     taken = tables.free[n_free - 1]
     n_free -= 1
     fill_all_tables(codes, examples, tree.start[small], tree.stop[small], tables.offsets, tables.sums[taken])
-    whole, part = tables.sums[inherited], tables.sums[taken]
-    for cell in range(n_cells):
-        for k in range(width):
-            whole[cell, k] -= part[cell, k]
+    whole = tables.sums[inherited].reshape(n_cells * width)
+    part = tables.sums[taken].reshape(n_cells * width)
+    for cell in range(whole.size):
+        whole[cell] -= part[cell]
     tree.table[large] = inherited
     if (tree.stop[small] - tree.start[small]) * n_tabled < n_cells * width:
         tables.free[n_free] = taken

@@ -23,6 +23,7 @@ from ipforest.growing.ordered import (
     gini_cut_in_order,
     gini_cut_of_table,
     gradient_cut_in_order,
+    gradient_cut_of_table,
     keys_in_order,
     midway,
     second_order_loss,
@@ -107,16 +108,19 @@ def fill_table(
     """Sum the statistics of a node's examples per code of one feature, shape (n_codes + 1, width)."""
     table[:] = 0.0
     last = table.shape[1] - 1
+    rows = examples.rows[start:stop]
     if examples.gradient.size > 0:
-        for j in range(start, stop):
-            code = code_row[examples.rows[j]]
-            table[code, 0] += examples.gradient[j]
-            table[code, 1] += examples.hessian[j]
-            table[code, last] += 1.0
+        gradient, hessian = examples.gradient[start:stop], examples.hessian[start:stop]
+        for j in range(rows.size):
+            code = code_row[np.uint32(rows[j])]
+            table[code, 0] += gradient[j]
+            table[code, 1] += hessian[j]
+            table[code, 2] += 1.0
     else:
-        for j in range(start, stop):
-            code = code_row[examples.rows[j]]
-            table[code, examples.label[j]] += examples.weight[j]
+        label, weight = examples.label[start:stop], examples.weight[start:stop]
+        for j in range(rows.size):
+            code = code_row[np.uint32(rows[j])]
+            table[code, np.uint32(label[j])] += weight[j]
             table[code, last] += 1.0
 
 
@@ -306,6 +310,31 @@ def rounded_within(drawn: float, low: float, high: float) -> float:
 
 
 @uncounted_njit
+def add_up_to(
+    cut: int, code_row: npt.NDArray[Any], examples: Examples, start: int, stop: int, statistics: npt.NDArray[np.float64]
+) -> None:
+    """Add the examples of a node whose codes are at most ``cut`` to statistics.
+
+    The others add zeros: no processor guesses where an example goes.
+    """
+    rows, n = examples.rows[start:stop], 0
+    if examples.gradient.size > 0:
+        gradient, hessian = examples.gradient[start:stop], examples.hessian[start:stop]
+        for j in range(rows.size):
+            is_left = code_row[np.uint32(rows[j])] <= cut
+            statistics[0] += is_left * gradient[j]
+            statistics[1] += is_left * hessian[j]
+            n += is_left
+    else:
+        label, weight = examples.label[start:stop], examples.weight[start:stop]
+        for j in range(rows.size):
+            is_left = code_row[np.uint32(rows[j])] <= cut
+            statistics[np.uint32(label[j])] += is_left * weight[j]
+            n += is_left
+    statistics[-1] += n
+
+
+@uncounted_njit
 def random_cut(
     code_row: npt.NDArray[Any],
     examples: Examples,
@@ -332,8 +361,9 @@ def random_cut(
     n_codes, width = lows.size, node.size
     least, most = n_codes, -1
     some_missing = False
-    for j in range(start, stop):
-        code = np.int64(code_row[examples.rows[j]])
+    rows = examples.rows[start:stop]
+    for j in range(rows.size):
+        code = np.int64(code_row[np.uint32(rows[j])])
         if code == n_codes:
             some_missing = True
         else:
@@ -353,12 +383,11 @@ def random_cut(
         between = highs[cut] <= drawn < lows[cut + 1]
         threshold = rounded_within(drawn, highs[cut], lows[cut + 1]) if between else midway(highs[cut], lows[cut + 1])
     left[:], missing[:] = 0.0, 0.0
-    for j in range(start, stop):
-        code = np.int64(code_row[examples.rows[j]])
-        if code <= cut:
-            add_example(left, examples, j)
-        elif code == n_codes:
-            add_example(missing, examples, j)
+    add_up_to(cut, code_row, examples, start, stop, left)
+    if some_missing:
+        for j in range(start, stop):
+            if code_row[examples.rows[j]] == n_codes:
+                add_example(missing, examples, j)
     for k in range(width):
         right[k] = node[k] - left[k]
     reduction = reduction_of(criterion, node_impurity, set_weight(criterion.impurity, node), left, right)
@@ -530,9 +559,12 @@ def cut_of_feature(
         fill_table(codes.codes[feature], examples, start, stop, table)
     least = criterion.min_samples_leaf
     if table.size > 0:
+        none_missing = table[past - first, node.size - 1] == 0.0
+        if by_gradient and none_missing:
+            return gradient_cut_of_table(table, lows, highs, criterion.parameters[0], least, node, node_impurity)
         if by_gradient:
             return best_gradient_cut(table, lows, highs, criterion.parameters[0], least, node, node_impurity)
-        if by_gini and table[past - first, node.size - 1] == 0.0:
+        if by_gini and none_missing:
             return gini_cut_of_table(table, lows, highs, least, node, scratch.left)
         n_runs = runs_of_table(table, scratch)
     else:
