@@ -7,7 +7,11 @@ from pathlib import Path
 
 from ipforest.experiments.experiment import Experiment
 
-ROOMS = ("budgetrf2015", "pruning2016", "budgetprune2016", "adapt2017", "cstc2014", "turney1995", "afabench2025", "own")
+ROOMS = (
+    *("budgetrf2015", "pruning2016", "budgetprune2016", "adapt2017", "cstc2014"),
+    *("turney1995", "gdfs2023", "afabench2025"),
+    "own",
+)
 """The papers, and our own experiments."""
 
 
