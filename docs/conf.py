@@ -31,11 +31,7 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "ipforest"
-html_sidebars = (
-    {page: [] for page in ("index", "getting-started", "concepts", "algorithm", "glossary", "commands", "layers")}
-    | {page: [] for page in ("performance", "papers", "papers-tables", "stopping-tables", "frontier-protocol")}
-    | {page: [] for page in ("frontier-tables", "security")}
-)
+html_sidebars = {page: [] for page in ("index", "getting-started", "commands")}
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["page.css"]
