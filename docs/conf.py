@@ -48,6 +48,12 @@ def _is_request(app, what, name, member, skip, options):
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
+def _with_what_is_returned(app, what, name, obj, options, signature, return_annotation):
+    """Add to the names of the parameters, whose types are described, what a function returns, as the source says it."""
+    returned = getattr(obj, "__annotations__", {}).get("return")
+    return (signature, returned) if what in ("function", "method") and isinstance(returned, str) else None
+
+
 def _public_bases(app, name, cls, options, bases):
     """Leave out bases that are of use inside the package only."""
     bases[:] = [base for base in bases if not getattr(base, "__name__", "").startswith("_")] or [object]
@@ -83,3 +89,4 @@ def setup(app):
     app.connect("source-read", _with_records)
     app.connect("autodoc-skip-member", _is_request)
     app.connect("autodoc-process-bases", _public_bases)
+    app.connect("autodoc-process-signature", _with_what_is_returned)
