@@ -31,11 +31,7 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "ipforest"
-html_sidebars = (
-    {page: [] for page in ("index", "getting-started", "concepts", "algorithm", "glossary", "commands", "layers")}
-    | {page: [] for page in ("performance", "papers", "papers-tables", "stopping-tables", "frontier-protocol")}
-    | {page: [] for page in ("frontier-tables", "security")}
-)
+html_sidebars = {page: [] for page in ("index", "getting-started", "commands")}
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["page.css"]
@@ -50,6 +46,12 @@ html_theme_options = {
 def _is_request(app, what, name, member, skip, options):
     """Leave out scikit-learn's methods for metadata routing, whose texts refer to its own pages."""
     return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
+def _with_what_is_returned(app, what, name, obj, options, signature, return_annotation):
+    """Add to the names of the parameters, whose types are described, what a function returns, as the source says it."""
+    returned = getattr(obj, "__annotations__", {}).get("return")
+    return (signature, returned) if what in ("function", "method") and isinstance(returned, str) else None
 
 
 def _public_bases(app, name, cls, options, bases):
@@ -87,3 +89,4 @@ def setup(app):
     app.connect("source-read", _with_records)
     app.connect("autodoc-skip-member", _is_request)
     app.connect("autodoc-process-bases", _public_bases)
+    app.connect("autodoc-process-signature", _with_what_is_returned)

@@ -7,7 +7,7 @@ from typing import Any
 from formulations._pyomo import pyo
 from formulations.arrays import LeafFormulation, Rows, acquisition_network, first_uses, needs, use_paths
 from formulations.base import HERE, ModelSize, ModelSpecification, Network
-from formulations.components import empty_model, errors_and_costs, one_leaf_per_path, variables
+from formulations.components import errors_and_costs, leaf_model, variables
 from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
 
@@ -34,10 +34,8 @@ class Compact(LeafFormulation):
 
     def build(self, specification: ModelSpecification) -> Any:
         """Write it over ``model.z`` and ``model.w``."""
-        model = empty_model(specification)
-        model.z = variables(model, model.data.nodes)
+        model = leaf_model(specification)
         model.w = variables(model, model.data.pairs)
-        model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
         model.usage_unless_stopped = pyo.Constraint(list(model.data.first_use), rule=usage_unless_stopped)
         model.objective = errors_and_costs(model)
         return model

@@ -23,6 +23,14 @@ def variables(model: Any, index: Sequence[Any]) -> Any:
     return pyo.Var(index, domain=pyo.UnitInterval if model.specification.relaxed else pyo.Binary)
 
 
+def leaf_model(specification: ModelSpecification) -> Any:
+    """Start a model over ``model.z``, whether each node is a leaf, with one leaf on each path."""
+    model = empty_model(specification)
+    model.z = variables(model, model.data.nodes)
+    model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
+    return model
+
+
 def errors(model: Any) -> Any:
     """Errors of the pruned trees, sum e_h z_h: optimal-pruning paper, (1)."""
     return pyo.quicksum(model.data.e[h] * model.z[h] for h in model.data.nodes)

@@ -7,7 +7,7 @@ from typing import Any
 from formulations._pyomo import pyo
 from formulations.arrays import LeafFormulation, Rows, forest_with_star, leaf_choices, path_ends
 from formulations.base import OPTIMAL_PRUNING, ModelSize, ModelSpecification, Network
-from formulations.components import empty_model, errors, one_leaf_per_path, variables
+from formulations.components import errors, leaf_model
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import Block
 
@@ -33,9 +33,7 @@ class IP0(LeafFormulation):
 
     def build(self, specification: ModelSpecification) -> Any:
         """Write it over ``model.z``; there is no cost in its objective."""
-        model = empty_model(specification)
-        model.z = variables(model, model.data.nodes)
-        model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
+        model = leaf_model(specification)
         model.objective = pyo.Objective(expr=errors(model))
         return model
 

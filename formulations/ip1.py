@@ -10,7 +10,7 @@ from formulations import indexing
 from formulations._pyomo import pyo
 from formulations.arrays import LeafFormulation, Rows, needs, selection
 from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize, ModelSpecification
-from formulations.components import empty_model, errors_and_costs, one_leaf_per_path, variables
+from formulations.components import errors_and_costs, leaf_model, variables
 from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import Block
@@ -40,10 +40,8 @@ class IP1(LeafFormulation):
 
     def build(self, specification: ModelSpecification) -> Any:
         """Write it over ``model.z`` and ``model.w``, of an instance with ``example_leaf``."""
-        model = empty_model(specification)
-        model.z = variables(model, model.data.nodes)
+        model = leaf_model(specification)
         model.w = variables(model, model.data.pairs)
-        model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
         model.acquired_above_leaf = pyo.Constraint(
             rows_below_first_use(specification.instance).tuples(), rule=acquired_above_leaf
         )

@@ -7,7 +7,7 @@ from typing import Any
 from formulations._pyomo import pyo
 from formulations.arrays import LeafFormulation, Rows, acquisition_network, first_uses, needs, use_paths
 from formulations.base import OPTIMAL_PRUNING, ModelSize, ModelSpecification, Network
-from formulations.components import empty_model, errors_and_costs, one_leaf_per_path, variables
+from formulations.components import errors_and_costs, leaf_model, variables
 from ipforest.instance import PruningInstance
 
 
@@ -35,10 +35,8 @@ class IP2(LeafFormulation):
 
     def build(self, specification: ModelSpecification) -> Any:
         """Write it over ``model.z`` and ``model.w``, of an instance of one tree."""
-        model = empty_model(specification)
-        model.z = variables(model, model.data.nodes)
+        model = leaf_model(specification)
         model.w = variables(model, model.data.pairs)
-        model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
         model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
         model.objective = errors_and_costs(model)
         return model

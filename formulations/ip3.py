@@ -21,14 +21,7 @@ from formulations.arrays import (
     use_paths,
 )
 from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize, ModelSpecification, Network
-from formulations.components import (
-    empty_model,
-    errors_and_costs,
-    one_leaf_per_path,
-    usage_anywhere,
-    usage_in_tree,
-    variables,
-)
+from formulations.components import errors_and_costs, leaf_model, usage_anywhere, usage_in_tree, variables
 from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import Block
@@ -58,14 +51,17 @@ class IP3(LeafFormulation):
 
     def build(self, specification: ModelSpecification) -> Any:
         """Write it over ``model.z``, ``model.w_tree`` and ``model.w``."""
-        model = empty_model(specification)
-        model.z = variables(model, model.data.nodes)
+        model = self.unpriced(specification)
+        model.objective = errors_and_costs(model)
+        return model
+
+    def unpriced(self, specification: ModelSpecification) -> Any:
+        """Write all but the objective."""
+        model = leaf_model(specification)
         model.w_tree = variables(model, list(model.data.first_use))
         model.w = variables(model, model.data.pairs)
-        model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
         model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
         model.usage_anywhere = pyo.Constraint(list(model.data.first_use), rule=usage_anywhere)
-        model.objective = errors_and_costs(model)
         return model
 
     def columns(self, instance: PruningInstance) -> tuple[Block, ...]:

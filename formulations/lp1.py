@@ -7,16 +7,7 @@ from typing import Any
 from formulations._pyomo import pyo
 from formulations.arrays import Rows, budget_row
 from formulations.base import OPTIMAL_PRUNING, ModelSize, ModelSpecification
-from formulations.components import (
-    acquisition_costs,
-    empty_model,
-    errors,
-    one_leaf_per_path,
-    test_costs,
-    usage_anywhere,
-    usage_in_tree,
-    variables,
-)
+from formulations.components import acquisition_costs, errors, test_costs
 from formulations.ip3 import IP3
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import Block
@@ -51,13 +42,7 @@ class LP1(IP3):
 
     def build(self, specification: ModelSpecification) -> Any:
         """Write it as `IP3`, with ``model.spent`` and the budget row in cost units and the objective in error units."""
-        model = empty_model(specification)
-        model.z = variables(model, model.data.nodes)
-        model.w_tree = variables(model, list(model.data.first_use))
-        model.w = variables(model, model.data.pairs)
-        model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
-        model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
-        model.usage_anywhere = pyo.Constraint(list(model.data.first_use), rule=usage_anywhere)
+        model = self.unpriced(specification)
         model.spent = pyo.Expression(expr=acquisition_costs(model) + test_costs(model))
         model.within_budget = pyo.Constraint(rule=within_budget)
         model.objective = pyo.Objective(expr=errors(model))

@@ -33,6 +33,20 @@ if TYPE_CHECKING:
     from ipforest.stopping.early_exit import EarlyExit
     from ipforest.stopping.stages import StagedEstimator
 
+__all__ = [
+    "Curve",
+    "TradeoffDisplay",
+    "draw_purchases",
+    "draw_reliability",
+    "draw_rules",
+    "draw_tree",
+    "plot_comparison",
+    "plot_purchases",
+    "plot_reliability",
+    "plot_stopping",
+    "plot_stops",
+]
+
 Axes: TypeAlias = Any
 Point: TypeAlias = tuple[float, float]
 
@@ -201,10 +215,6 @@ def plot_comparison(
         Test costs and test errors of every pruning on one path, drawn as small dots behind the means.
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
     """
     axes = axes_or_new(ax)
     if path is not None:
@@ -229,10 +239,6 @@ def plot_stopping(model: EarlyExit | StagedEstimator, *, ax: Axes | None = None)
         The level that was taken is ringed; a star marks where no example stops.
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
     """
     check_is_fitted(model)
     axes, curve, paths = axes_or_new(ax), model.curve_, model.paths_
@@ -263,10 +269,6 @@ def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = 
     X : array, shape (n_samples, n_features)
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
     """
     bought, labels = model.acquired(X).sum(axis=1), model.predict(X)
     axes, bottom = axes_or_new(ax), np.zeros(int(bought.max()) + 1)
@@ -289,10 +291,6 @@ def plot_purchases(model: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike,
         The classes.
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
     """
     acquired = model.acquired(X)
     names = getattr(model, "feature_names_in_", [f"feature {column}" for column in range(acquired.shape[1])])
@@ -342,10 +340,6 @@ def plot_reliability(
         Fewest examples of a curve.
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Raises
     ------
@@ -432,10 +426,6 @@ def draw_tree(
     colorbar : bool, default=True
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
     """
     values = np.array([float(value) for value in node_lambda])
     if values.shape != (forest.n_internal,):
@@ -470,10 +460,6 @@ def draw_rules(rules: Rules, *, ax: Axes | None = None) -> Axes:
         From `ipforest.rules.read_rules`.
     ax : matplotlib Axes, optional
         Where to draw, in letters as large as fit; by default on a new figure, as large as the rules need.
-
-    Returns
-    -------
-    matplotlib Axes
     """
     from ipforest.rules.wording import summary
 

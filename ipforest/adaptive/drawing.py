@@ -27,10 +27,6 @@ def plot_regions(model: Any, X: npt.ArrayLike, y: npt.ArrayLike, axes: Any) -> A
         Of an adaptive approximation, what goes to the full model is beige.
     X, y : arrays, shapes (n_samples, 2) and (n_samples,)
     axes : matplotlib axes
-
-    Returns
-    -------
-    matplotlib axes
     """
     examples, labels = np.asarray(X), np.asarray(y)
     low, high = examples.min(axis=0), examples.max(axis=0)
@@ -60,10 +56,6 @@ def plot_frontier(model: AdaptiveApproximation, axes: Any, **style: Any) -> Any:
     axes : matplotlib axes
     **style
         Of the frontier's line.
-
-    Returns
-    -------
-    matplotlib axes
     """
     cost, error = np.array([(candidate.cost, candidate.error) for candidate in model.candidates_]).T
     (line,) = axes.plot(*np.array([(point.cost, point.error) for point in model.hull_]).T, marker="o", **style)

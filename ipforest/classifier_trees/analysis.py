@@ -46,10 +46,6 @@ class PriceShares:
         ----------
         ax : matplotlib Axes, optional
             By default on a new figure.
-
-        Returns
-        -------
-        matplotlib Axes
         """
         axes = axes_or_new(ax)
         depths = np.arange(1, len(self.shares) + 1)
@@ -167,10 +163,6 @@ def plot_similarity(similarity: FloatArray, names: Sequence[str], ax: Axes | Non
         One per set.
     ax : matplotlib Axes, optional
         By default on a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
     """
     axes = axes_or_new(ax)
     axes.imshow(similarity, vmin=0, vmax=1, cmap="Blues")

@@ -22,7 +22,7 @@ from ipforest.datasets.named import BUNDLED, GENERATED
 from ipforest.datasets.pickled_arrays import DAMAGED_PICKLE, read_pickle
 from ipforest.datasets.tables import Tables
 
-__all__ = ["SOURCES", "SPLIT_SEED", "Source", "Tables", "drawn_parts", "import_data"]
+__all__ = ["SOURCES", "SPLIT_SEED", "Source", "drawn_parts", "import_data"]
 
 SPLIT_SEED = 20150706
 MINIBOONE_PARTS = (45_523, 19_510)

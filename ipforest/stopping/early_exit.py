@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import inf
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -392,38 +392,9 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None = None,
-        y_val: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Train the ensemble unless it is fitted, and learn when to stop.
-
-        Parameters
-        ----------
-        X : array, shape (n_samples, n_features)
-        y : array, shape (n_samples,)
-            Class labels.
-        X_val, y_val : arrays, optional
-            Held-out examples on which it learns when to stop; by default a part of X, or, for an ensemble that is
-            fitted, all of it.
-        sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training an ensemble that is not fitted, which takes weights then, and for a
-            scorer; stopping is learnt with each example counting once.
-        groups : array, shape (n_samples,), optional
-            Examples of one group, such as those of one patient, are all trained on or all held out.
-
-        Raises
-        ------
-        TypeError, ValueError
-            An estimator that is no classifier of trees, bad prices, parameters or examples.
-        """
-        hold_out = not is_fitted(unfrozen(self.estimator))
-        return self._fit(X, y, X_val, y_val, sample_weight, groups, hold_out=hold_out)
+    @property
+    def _holds_out(self) -> bool:
+        return not is_fitted(unfrozen(self.estimator))
 
     def _categories_in(self, X: Any) -> Categories:
         return self._categories_of(unfrozen(self.estimator), X)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -505,36 +505,6 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         self, training: Labelled, weight: FloatArray | None, validation: Labelled
     ) -> list[tuple[Stage, ...]]:
         """Train stages, or several alternatives of them."""
-
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None = None,
-        y_val: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Train the stages, and learn when to stop.
-
-        Parameters
-        ----------
-        X : array, shape (n_samples, n_features)
-        y : array, shape (n_samples,)
-        X_val, y_val : arrays, optional
-            Held-out examples on which it learns when to stop; by default a part of X.
-        sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training the models of the stages, which take weights then, and for a scorer.
-            Units are ordered, and stopping is learnt, with each example counting once.
-        groups : array, shape (n_samples,), optional
-            Examples of one group, such as those of one patient, are all trained on or all held out.
-
-        Raises
-        ------
-        ValueError
-            Bad prices, parameters or examples.
-        """
-        return self._fit(X, y, X_val, y_val, sample_weight, groups)
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         alternatives = self._alternatives(training, training.weight if given.is_weighted else None, validation)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from ipforest._internal.arrays import FloatArray
 from ipforest._internal.examples import Labelled
@@ -66,6 +67,41 @@ class StoppedEstimator(BudgetedEstimator):
         super().check_parameters()
         check_integer(self.n_folds, "n_folds", 1)
         check_stopping(self.stopping)
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Train the candidates, unless they are fitted, and learn when to stop.
+
+        Parameters
+        ----------
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
+            Held-out examples on which it learns when to stop; by default a part of X, or, for an ensemble that is
+            fitted, all of it.
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples in training the models, which take weights then, and for a scorer. Units are
+            ordered, and stopping is learnt, with each example counting once.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An estimator that this one does not stop, bad prices, parameters or examples.
+        """
+        return self._fit(X, y, X_val, y_val, sample_weight, groups, hold_out=self._holds_out)
+
+    @property
+    def _holds_out(self) -> bool:
+        """Whether examples are held out where none are given for that."""
+        return True
 
     @property
     def _taken(self) -> str:

@@ -25,7 +25,6 @@ __all__ = [
     "read_cells",
     "read_examples",
     "select_columns",
-    "to_numbers",
     "to_words",
 ]
 
@@ -151,11 +150,6 @@ def _check_once(names: list[str], where: str) -> None:
     for name, count in Counter(names).items():
         if count > 1:
             raise ValueError(f"{where}: expected each column once, got {name!r} {count} times")
-
-
-def to_numbers(column: pd.Series, source: str) -> pd.Series:
-    """Turn a column of text into numbers; see `numbers_of`."""
-    return numbers_of(column.to_frame(), source).iloc[:, 0]
 
 
 def numbers_of(cells: pd.DataFrame, source: str, form: CsvFormat = RECOGNISED) -> pd.DataFrame:
