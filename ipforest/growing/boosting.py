@@ -15,7 +15,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, encode_targets
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
-from ipforest.growing.grower import Grower, GrownTree, forest_of
+from ipforest.growing.grower import Grower, GrownTrees, forest_of
 
 __all__ = ["Boosting", "constant_margins"]
 
@@ -127,44 +127,25 @@ class Boosting:
         loss, targets = MARGIN_LOSSES[trees.link], encode_targets(self.y, self.classes)
         state = AcquisitionState.per_example(self.costs, self.y.shape[0])
         state.bought[:] = standing.bought
-        grown: list[GrownTree] = []
-        for _ in range(n_rounds):
+        grown: list[GrownTrees] = []
+        n_margins = margins.shape[1]
+        for number in range(n_rounds):
             if is_over():
                 break
             gradient, hessian = loss.derivatives(margins, targets)
-            after, is_worth_it = margins.copy(), False
-            for column in range(margins.shape[1]):
-                tree = grower.grow_regressor(
-                    self.coded,
-                    gradient[:, column],
-                    hessian[:, column],
-                    state,
-                    weights=self.weight,
-                    seed=seed + len(grown),
-                )
-                tree.value[:] *= self.learning_rate
-                ends = self._ends(tree)
-                state.record_paths(tree.parent, tree.feature, ends[None, :])
-                after[:, column] += tree.value[ends, 0]
-                grown.append(tree)
-                is_worth_it |= tree.n_nodes > 1
-            if not is_worth_it:
-                grown = grown[: -margins.shape[1]]
+            seeds = range(seed + number * n_margins, seed + (number + 1) * n_margins)
+            trees_of_round = grower.grow_regressors(
+                self.coded, gradient.T, hessian.T, state, self.weight[None], seeds, self.examples
+            )
+            if trees_of_round.n_nodes == n_margins:
                 break
-            margins = after
+            trees_of_round.value[:] *= self.learning_rate
+            margins = margins + trees_of_round.answers.T
+            grown.append(trees_of_round)
         return Standing(trees.followed_by(_boosted(trees, grown)), margins, state.bought) if grown else standing
 
-    def _ends(self, tree: GrownTree) -> npt.NDArray[np.int32]:
-        """Find the leaf of each example; those of weight 0, which the grower left out, are sent down the tree."""
-        if tree.ends is not None and not (tree.ends < 0).any():
-            return tree.ends
-        ends: npt.NDArray[np.int32] = forest_of([tree], self.examples.shape[1], None, "squared_error").leaves(
-            self.examples
-        )[0]
-        return ends
 
-
-def _boosted(like: BoostedTrees, grown: list[GrownTree]) -> BoostedTrees:
+def _boosted(like: BoostedTrees, grown: list[GrownTrees]) -> BoostedTrees:
     forest = forest_of(grown, like.n_features, None, "squared_error")
     structure = {
         name: getattr(forest, name)
@@ -173,7 +154,7 @@ def _boosted(like: BoostedTrees, grown: list[GrownTree]) -> BoostedTrees:
             *("left_categories", "value"),
         )
     }
-    return replace(like, **structure, first_output=(np.arange(len(grown)) % like.base_score.size).astype(np.int32))
+    return replace(like, **structure, first_output=(np.arange(forest.n_trees) % like.base_score.size).astype(np.int32))
 
 
 def link_for(classes: npt.NDArray[Any] | None) -> str:
