@@ -22,18 +22,22 @@ __all__ = ["Boosting", "constant_margins"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """Where training examples stand after some trees.
+    """Where examples stand after some trees.
 
     Parameters
     ----------
     trees : BoostedTrees
     margins : ndarray of float64, shape (n_samples, n_margins)
+        Of the training examples.
     bought : ndarray of bool, shape (n_samples, n_units)
+    held_out : ndarray of float64, shape (n_held_out, n_margins)
+        Margins of the examples held out.
     """
 
     trees: BoostedTrees
     margins: FloatArray
     bought: BoolArray
+    held_out: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +57,8 @@ class Boosting:
     costs : FeatureCosts
     learning_rate : float
         What the Newton step of a leaf is multiplied by.
+    held_out : ndarray of float32, shape (n_held_out, n_features), optional
+        Examples whose margins are kept up to date as well, as those of new trees are added.
     """
 
     examples: npt.NDArray[np.float32]
@@ -62,6 +68,7 @@ class Boosting:
     classes: npt.NDArray[Any] | None
     costs: FeatureCosts
     learning_rate: float
+    held_out: npt.NDArray[np.float32] | None = None
 
     def start(self) -> BoostedTrees:
         """Return the best constant margins as bare roots, one per margin."""
@@ -91,7 +98,13 @@ class Boosting:
         margins = np.tile(trees.base_score, (self.y.shape[0], 1))
         for reached, columns in zip(leaves, trees.output_columns(), strict=True):
             margins[:, columns] += trees.value[reached]
-        return Standing(trees, margins, state.bought)
+        return Standing(trees, margins, state.bought, self._added(trees))
+
+    def _added(self, trees: BoostedTrees, before: FloatArray | None = None) -> FloatArray:
+        """Add what trees say of the examples held out."""
+        if self.held_out is None:
+            return np.empty((0, trees.base_score.size))
+        return trees.margins(self.held_out, before)
 
     def go_on(self, trees: BoostedTrees, n_rounds: int, grower: Grower, seed: int = 0) -> BoostedTrees:
         """Return the trees followed by new ones; see `grow`."""
@@ -142,7 +155,10 @@ class Boosting:
             trees_of_round.value[:] *= self.learning_rate
             margins = margins + trees_of_round.answers.T
             grown.append(trees_of_round)
-        return Standing(trees.followed_by(_boosted(trees, grown)), margins, state.bought) if grown else standing
+        if not grown:
+            return standing
+        more = _boosted(trees, grown)
+        return Standing(trees.followed_by(more), margins, state.bought, self._added(more, standing.held_out))
 
 
 def _boosted(like: BoostedTrees, grown: list[GrownTrees]) -> BoostedTrees:
