@@ -106,19 +106,21 @@ class BoostedTrees(Trees):
             )
         return MARGIN_LOSSES[self.link]
 
-    def margins(self, X: npt.ArrayLike) -> FloatArray:
+    def margins(self, X: npt.ArrayLike, before: FloatArray | None = None) -> FloatArray:
         """Add the leaf values to the base score, in the order of the trees.
 
         Parameters
         ----------
         X : array, shape (n_samples, n_features)
+        before : ndarray of float64, shape (n_samples, n_outputs), optional
+            What the values are added to in place of the base score, such as the margins of trees before these.
 
         Returns
         -------
         ndarray of float64, shape (n_samples, n_outputs)
         """
         leaves = self.leaves(self.checked_examples(X))
-        total = np.tile(self.base_score, (leaves.shape[1], 1))
+        total = np.tile(self.base_score, (leaves.shape[1], 1)) if before is None else before.copy()
         for reached, columns in zip(leaves, self.output_columns(), strict=True):
             total[:, columns] += self.value[reached]
         return total

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.margin_losses import encode_targets
 from ipforest.ensemble.refitting import mean_loss, refit_by_newton
 from ipforest.estimator import check_choice, check_integer, check_positive
 from ipforest.frontiers.alternation import alternate
@@ -25,7 +26,7 @@ from ipforest.frontiers.joint_frontier import (
 )
 from ipforest.frontiers.work import Work
 from ipforest.growing import CodedExamples, Gradient, Grower
-from ipforest.growing.boosting import Boosting
+from ipforest.growing.boosting import Boosting, Standing
 from ipforest.growing.codes import check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.path_search import prune_path
@@ -167,7 +168,8 @@ class GrownBoosting(GrownFrontier):
         X = np.ascontiguousarray(training.X, dtype=np.float32)
         categorical = self.categories_.mask(X.shape[1])
         coded = CodedExamples.from_examples(X, self._growth.max_bins, categorical)
-        data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, self._growth.learning_rate)
+        rate, held_out = self._growth.learning_rate, validation.X.astype(np.float32)
+        data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, rate, held_out)
         paying = sample_of(training, MOST_COST_ROWS, random)
         start = data.start()
         yield start
@@ -207,16 +209,17 @@ class GrownBoosting(GrownFrontier):
 
         The loss of the margins would end it too early: it rises long before the share of mistakes does.
         """
-        X, loss = validation.X.astype(np.float32), self._loss_on(validation)
+        loss = self._loss_on(validation)
 
-        def lost(grown: BoostedTrees) -> float:
-            return float(loss(grown.outputs(grown.margins(X)), validation.y).mean())
+        def lost(standing: Standing) -> float:
+            return float(loss(start.outputs(standing.held_out), validation.y).mean())
 
-        standing, best, least, n_worse = data.standing(start), start, lost(start), 0
+        standing, best, n_worse = data.standing(start), start, 0
+        least = lost(standing)
         ends = np.linspace(0, self.n_estimators, self._search.n_lambdas + 1).round().astype(int)
         for n_rounds in filter(None, np.diff(ends).tolist()):
             standing = data.grow(standing, n_rounds, grower, int(random.randint(2**30)), lambda: work.is_over)
-            here = lost(standing.trees)
+            here = lost(standing)
             n_worse = 0 if here < least else n_worse + 1
             if here < least:
                 best, least = standing.trees, here
@@ -238,14 +241,16 @@ class GrownBoosting(GrownFrontier):
 
         When the time is over, what stands then is the last.
         """
-        standing, least = data.standing(start), mean_loss(start, validation.X, validation.y)
+        targets, loss_of = encode_targets(validation.y, self.classes_), start.margin_loss.value
+        standing = data.standing(start)
+        least = float(loss_of(standing.held_out, targets).mean())
         ends = np.linspace(0, self.n_estimators, CHUNKS * len(prices) + 1).round().astype(int)
         chunks = np.diff(ends).reshape(len(prices), CHUNKS)
         for price, rounds in zip(prices, chunks.tolist(), strict=True):
             before, priced = standing, replace(grower, price_weight=price)
             for n_rounds in filter(None, rounds):
                 grown = data.grow(standing, n_rounds, priced, int(random.randint(2**30)), lambda: work.is_over)
-                loss = mean_loss(grown.trees, validation.X, validation.y)
+                loss = float(loss_of(grown.held_out, targets).mean())
                 if loss >= least:
                     break
                 standing, least = grown, loss

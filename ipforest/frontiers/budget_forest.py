@@ -32,7 +32,7 @@ from ipforest.frontiers.joint_frontier import (
 )
 from ipforest.frontiers.tasks import Classification, Regression, Task
 from ipforest.frontiers.work import Work
-from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, LookaheadGrower
+from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, GrownTrees, LookaheadGrower
 from ipforest.growing.codes import MAX_BINS, check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.path_search import prune_path
@@ -353,9 +353,11 @@ class GrownForests(GrownFrontier):
         task, grower = self._task, self._lookahead_grower
         encoded = task.encoded(training.y)
 
-        def grow(drawn: FloatArray, seed: int) -> GrownTree:
+        def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTree]:
             work.check()
-            return task.look_ahead(grower, training.X, encoded, drawn, seed)
+            return [
+                task.look_ahead(grower, training.X, encoded, row, seed) for row, seed in zip(drawn, seeds, strict=True)
+            ]
 
         trees, out_of_bag = bagged(grow, self._search.n_lookahead, training.weight, random)
         forest = task.forest(trees, self.n_features_in_)
@@ -397,12 +399,9 @@ class GrownForests(GrownFrontier):
         """Grow trees one after another; what one tests is bought for all that follow."""
         task = self._task
 
-        def grow(drawn: FloatArray, seed: int) -> GrownTree:
+        def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTrees]:
             data.work.check()
-            tree = task.grow(grower, data.coded, data.encoded, state, drawn, seed)
-            alone = task.forest([tree], self.n_features_in_)
-            state.record_trees(alone, alone.leaves(data.X))
-            return tree
+            return [task.grow(grower, data.coded, data.encoded, state, drawn, seeds, data.X)]
 
         trees, out_of_bag = bagged(grow, self.n_estimators, data.weight, random)
         return task.forest(trees, self.n_features_in_), out_of_bag

@@ -22,10 +22,14 @@ from ipforest.frontiers.averaged_trees import (
     more_accurate_kinds,
 )
 from ipforest.frontiers.tasks import Task
-from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, Impurity, bootstrap_counts
+from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, GrownTrees, Impurity, bootstrap_counts
 
 N_CHOOSING = 3
 """On so many sets of features settings are chosen; evenly spread over the sizes of the sets, both ends among them."""
+
+
+AT_ONCE = 2**16
+"""Trees are grown on so many examples, together, before the time is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class ForestsOnFeatures:
     leaf_sizes : sequence of int
         Fewest examples per leaf that are tried, ascending.
     check : callable ()
-        Called before each tree; what it raises ends training.
+        Called before a few trees each; what it raises ends training.
     """
 
     X: npt.NDArray[np.float32]
@@ -164,9 +168,9 @@ class ForestsOnFeatures:
         grower = settings.grower(coded.n_features, self.task.impurity)
         free = AcquisitionState.per_tree(free_features(coded.n_features))
 
-        def grow(drawn: FloatArray, seed: int) -> GrownTree:
+        def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTrees]:
             self.check()
-            return self.task.grow(grower, coded, self.encoded, free, drawn, seed)
+            return [self.task.grow(grower, coded, self.encoded, free, drawn, seeds)]
 
         trees, out_of_bag = bagged(grow, self.n_trees, self.weight, np.random.RandomState(seed))
         return self.task.forest(trees, coded.n_features), out_of_bag
@@ -186,9 +190,17 @@ def free_features(n_features: int) -> FeatureCosts:
 
 
 def bagged(
-    grow: Callable[[FloatArray, int], GrownTree], n_trees: int, weight: FloatArray, random: Any
+    grow: Callable[[FloatArray, Sequence[int]], Sequence[GrownTree]], n_trees: int, weight: FloatArray, random: Any
 ) -> tuple[list[GrownTree], FloatArray]:
-    """Grow trees on bootstrap samples.
+    """Grow trees on bootstrap samples, as many at a time as take a moment.
+
+    Parameters
+    ----------
+    grow : callable (weights, seeds) -> sequence of GrownTree
+        With a row of weights, and a seed, for each tree.
+    n_trees : int
+    weight : ndarray of float64, shape (n_samples,)
+    random : RandomState
 
     Returns
     -------
@@ -196,14 +208,17 @@ def bagged(
     ndarray of float64, shape (n_samples, n_trees)
         Weights of the examples that each tree was not grown on, else 0.
     """
-    trees, out_of_bag = [], np.zeros((weight.size, n_trees))
-    for number in range(n_trees):
-        drawn = bootstrap_counts(weight.size, random) * weight
-        if not drawn.any():
-            drawn = weight
-        trees.append(grow(drawn, int(random.randint(2**31))))
-        out_of_bag[:, number] = np.where(drawn == 0, weight, 0.0)
-    return trees, out_of_bag
+    drawn, seeds = np.empty((n_trees, weight.size)), []
+    for row in drawn:
+        row[:] = bootstrap_counts(weight.size, random) * weight
+        if not row.any():
+            row[:] = weight
+        seeds.append(int(random.randint(2**31)))
+    at_once = max(1, AT_ONCE // weight.size)
+    trees: list[GrownTree] = []
+    for first in range(0, n_trees, at_once):
+        trees += grow(drawn[first : first + at_once], seeds[first : first + at_once])
+    return trees, np.where(drawn == 0, weight, 0.0).T
 
 
 def answers_out_of_bag(forest: Forest, out_of_bag: FloatArray, X: Array) -> FloatArray:

@@ -22,7 +22,17 @@ from sklearn.preprocessing import TargetEncoder
 from ipforest._internal.arrays import Array, FloatArray, places_in
 from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.scores import brier_score, soft_error
-from ipforest.growing import AcquisitionState, CodedExamples, Gini, Grower, GrownTree, Impurity, Variance, forest_of
+from ipforest.growing import (
+    AcquisitionState,
+    CodedExamples,
+    Gini,
+    Grower,
+    GrownTree,
+    GrownTrees,
+    Impurity,
+    Variance,
+    forest_of,
+)
 from ipforest.growing.lookahead import LookaheadGrower, moments
 from ipforest.learners.forest_pruner import out_of_bag
 
@@ -63,9 +73,10 @@ class Task(ABC):
         encoded: Array,
         acquisition: AcquisitionState,
         weights: FloatArray,
-        seed: int,
-    ) -> GrownTree:
-        """Grow a tree."""
+        seeds: Sequence[int],
+        X: Array | None = None,
+    ) -> GrownTrees:
+        """Grow trees one after another; see `Grower.grow_classifiers`."""
 
     @abstractmethod
     def look_ahead(
@@ -147,10 +158,11 @@ class Classification(Task):
         encoded: Array,
         acquisition: AcquisitionState,
         weights: FloatArray,
-        seed: int,
-    ) -> GrownTree:
-        """Grow a tree of class shares."""
-        return grower.grow_classifier(examples, encoded, len(self.classes), acquisition, weights=weights, seed=seed)
+        seeds: Sequence[int],
+        X: Array | None = None,
+    ) -> GrownTrees:
+        """Grow trees of class shares."""
+        return grower.grow_classifiers(examples, encoded, len(self.classes), acquisition, weights, seeds, X)
 
     def look_ahead(
         self, grower: LookaheadGrower, X: Array, encoded: Array, weights: FloatArray, seed: int
@@ -212,10 +224,11 @@ class Regression(Task):
         encoded: Array,
         acquisition: AcquisitionState,
         weights: FloatArray,
-        seed: int,
-    ) -> GrownTree:
-        """Grow a tree of means."""
-        return grower.grow_means(examples, encoded, acquisition, weights=weights, seed=seed)
+        seeds: Sequence[int],
+        X: Array | None = None,
+    ) -> GrownTrees:
+        """Grow trees of means."""
+        return grower.grow_many_means(examples, encoded, acquisition, weights, seeds, X)
 
     def look_ahead(
         self, grower: LookaheadGrower, X: Array, encoded: Array, weights: FloatArray, seed: int

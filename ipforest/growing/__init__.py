@@ -2,7 +2,7 @@
 
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
-from ipforest.growing.grower import Grower, GrownTree, bootstrap_counts, forest_of
+from ipforest.growing.grower import Grower, GrownTree, GrownTrees, bootstrap_counts, forest_of
 from ipforest.growing.impurities import Entropy, Gini, Gradient, Impurity, Polynomial, Powers, ThresholdPairs, Variance
 from ipforest.growing.lookahead import LookaheadGrower
 
@@ -14,6 +14,7 @@ __all__ = [
     "Gradient",
     "Grower",
     "GrownTree",
+    "GrownTrees",
     "Impurity",
     "LookaheadGrower",
     "Polynomial",

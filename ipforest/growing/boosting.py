@@ -15,25 +15,29 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, encode_targets
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
-from ipforest.growing.grower import Grower, GrownTree, forest_of
+from ipforest.growing.grower import Grower, GrownTrees, forest_of
 
 __all__ = ["Boosting", "constant_margins"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """Where training examples stand after some trees.
+    """Where examples stand after some trees.
 
     Parameters
     ----------
     trees : BoostedTrees
     margins : ndarray of float64, shape (n_samples, n_margins)
+        Of the training examples.
     bought : ndarray of bool, shape (n_samples, n_units)
+    held_out : ndarray of float64, shape (n_held_out, n_margins)
+        Margins of the examples held out.
     """
 
     trees: BoostedTrees
     margins: FloatArray
     bought: BoolArray
+    held_out: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +57,8 @@ class Boosting:
     costs : FeatureCosts
     learning_rate : float
         What the Newton step of a leaf is multiplied by.
+    held_out : ndarray of float32, shape (n_held_out, n_features), optional
+        Examples whose margins are kept up to date as well, as those of new trees are added.
     """
 
     examples: npt.NDArray[np.float32]
@@ -62,6 +68,7 @@ class Boosting:
     classes: npt.NDArray[Any] | None
     costs: FeatureCosts
     learning_rate: float
+    held_out: npt.NDArray[np.float32] | None = None
 
     def start(self) -> BoostedTrees:
         """Return the best constant margins as bare roots, one per margin."""
@@ -91,7 +98,13 @@ class Boosting:
         margins = np.tile(trees.base_score, (self.y.shape[0], 1))
         for reached, columns in zip(leaves, trees.output_columns(), strict=True):
             margins[:, columns] += trees.value[reached]
-        return Standing(trees, margins, state.bought)
+        return Standing(trees, margins, state.bought, self._added(trees))
+
+    def _added(self, trees: BoostedTrees, before: FloatArray | None = None) -> FloatArray:
+        """Add what trees say of the examples held out."""
+        if self.held_out is None:
+            return np.empty((0, trees.base_score.size))
+        return trees.margins(self.held_out, before)
 
     def go_on(self, trees: BoostedTrees, n_rounds: int, grower: Grower, seed: int = 0) -> BoostedTrees:
         """Return the trees followed by new ones; see `grow`."""
@@ -127,44 +140,28 @@ class Boosting:
         loss, targets = MARGIN_LOSSES[trees.link], encode_targets(self.y, self.classes)
         state = AcquisitionState.per_example(self.costs, self.y.shape[0])
         state.bought[:] = standing.bought
-        grown: list[GrownTree] = []
-        for _ in range(n_rounds):
+        grown: list[GrownTrees] = []
+        n_margins = margins.shape[1]
+        for number in range(n_rounds):
             if is_over():
                 break
             gradient, hessian = loss.derivatives(margins, targets)
-            after, is_worth_it = margins.copy(), False
-            for column in range(margins.shape[1]):
-                tree = grower.grow_regressor(
-                    self.coded,
-                    gradient[:, column],
-                    hessian[:, column],
-                    state,
-                    weights=self.weight,
-                    seed=seed + len(grown),
-                )
-                tree.value[:] *= self.learning_rate
-                ends = self._ends(tree)
-                state.record_paths(tree.parent, tree.feature, ends[None, :])
-                after[:, column] += tree.value[ends, 0]
-                grown.append(tree)
-                is_worth_it |= tree.n_nodes > 1
-            if not is_worth_it:
-                grown = grown[: -margins.shape[1]]
+            seeds = range(seed + number * n_margins, seed + (number + 1) * n_margins)
+            trees_of_round = grower.grow_regressors(
+                self.coded, gradient.T, hessian.T, state, self.weight[None], seeds, self.examples
+            )
+            if trees_of_round.n_nodes == n_margins:
                 break
-            margins = after
-        return Standing(trees.followed_by(_boosted(trees, grown)), margins, state.bought) if grown else standing
-
-    def _ends(self, tree: GrownTree) -> npt.NDArray[np.int32]:
-        """Find the leaf of each example; those of weight 0, which the grower left out, are sent down the tree."""
-        if tree.ends is not None and not (tree.ends < 0).any():
-            return tree.ends
-        ends: npt.NDArray[np.int32] = forest_of([tree], self.examples.shape[1], None, "squared_error").leaves(
-            self.examples
-        )[0]
-        return ends
+            trees_of_round.value[:] *= self.learning_rate
+            margins = margins + trees_of_round.answers.T
+            grown.append(trees_of_round)
+        if not grown:
+            return standing
+        more = _boosted(trees, grown)
+        return Standing(trees.followed_by(more), margins, state.bought, self._added(more, standing.held_out))
 
 
-def _boosted(like: BoostedTrees, grown: list[GrownTree]) -> BoostedTrees:
+def _boosted(like: BoostedTrees, grown: list[GrownTrees]) -> BoostedTrees:
     forest = forest_of(grown, like.n_features, None, "squared_error")
     structure = {
         name: getattr(forest, name)
@@ -173,7 +170,7 @@ def _boosted(like: BoostedTrees, grown: list[GrownTree]) -> BoostedTrees:
             *("left_categories", "value"),
         )
     }
-    return replace(like, **structure, first_output=(np.arange(len(grown)) % like.base_score.size).astype(np.int32))
+    return replace(like, **structure, first_output=(np.arange(forest.n_trees) % like.base_score.size).astype(np.int32))
 
 
 def link_for(classes: npt.NDArray[Any] | None) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
+from ipforest._internal.arrays import held, in_rows
 from ipforest.ensemble.category_sets import CategorySets
 from ipforest.ensemble.forest import Forest
 from ipforest.growing import loop
@@ -71,8 +72,6 @@ class GrownTree:
     category_set : ndarray of int32, shape (n_nodes,)
     left_categories : ndarray of bool, shape (n_sets, n_categories)
         Which categories go left; missing and unknown ones, and those of no example of the node, go right.
-    ends : ndarray of int32, shape (n_samples,), optional
-        The leaf of each training example, -1 for those of weight 0.
     """
 
     left: npt.NDArray[np.int32]
@@ -86,7 +85,6 @@ class GrownTree:
     impurity: npt.NDArray[np.float64]
     category_set: npt.NDArray[np.int32]
     left_categories: npt.NDArray[np.bool_]
-    ends: npt.NDArray[np.int32] | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -94,12 +92,35 @@ class GrownTree:
         return self.left.size
 
     @property
-    def parent(self) -> npt.NDArray[np.int32]:
-        """Parent of each node, -1 at the root, shape (n_nodes,)."""
-        parent = np.full(self.n_nodes, loop.LEAF, dtype=np.int32)
-        tests = np.flatnonzero(self.left >= 0).astype(np.int32)
-        parent[self.left[tests]] = parent[self.right[tests]] = tests
-        return parent
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """Where the trees start, and where the last one ends."""
+        return np.array([0, self.n_nodes])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GrownTrees(GrownTree):
+    """Trees one after another, perhaps a single one; see `GrownTree`. Children are numbered within their tree.
+
+    Parameters
+    ----------
+    tree_offsets : ndarray of int64, shape (n_trees + 1,)
+        Where each starts.
+    ends : ndarray of int32, shape (n_trees, n_samples)
+        The leaf of each training example in its tree, -1 where it is not known.
+    """
+
+    tree_offsets: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int32]
+
+    @property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """Where the trees start, and where the last one ends."""
+        return self.tree_offsets
+
+    @property
+    def answers(self) -> npt.NDArray[np.float64]:
+        """The first value of the leaf of each training example in each tree, shape (n_trees, n_samples)."""
+        return np.asarray(self.value[self.tree_offsets[:-1, None] + self.ends, 0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +193,22 @@ class Grower:
         *,
         weights: npt.NDArray[Any] | None = None,
         seed: int = 0,
-    ) -> GrownTree:
-        """Grow a tree that tells classes apart.
+    ) -> GrownTrees:
+        """Grow a tree that tells classes apart; see `grow_classifiers`."""
+        weight = _one_of(weights, examples.n_samples)
+        return self.grow_classifiers(examples, labels, n_classes, acquisition, weight, [seed])
+
+    def grow_classifiers(
+        self,
+        examples: CodedExamples,
+        labels: npt.NDArray[np.integer[Any]],
+        n_classes: int,
+        acquisition: AcquisitionState,
+        weights: npt.NDArray[Any],
+        seeds: Sequence[int],
+        X: npt.NDArray[np.float32] | None = None,
+    ) -> GrownTrees:
+        """Grow trees that tell classes apart, one after another.
 
         Parameters
         ----------
@@ -182,22 +217,24 @@ class Grower:
             Class indices 0..n_classes-1.
         n_classes : int
         acquisition : AcquisitionState
-        weights : ndarray, shape (n_samples,), optional
-            Examples of weight 0 are left out.
-        seed : int
+            Where each example buys for itself, what it bought in one tree is noted in it, and free in the next.
+        weights : ndarray, shape (1 or n_trees, n_samples)
+            A tree is not grown on examples of weight 0.
+        seeds : sequence of int, one per tree
+        X : ndarray of float32, shape (n_samples, n_features), optional
+            The examples before they were coded. With it, those of weight 0 go down the trees and buy, too.
 
         Raises
         ------
         ValueError
-            The criterion is for gradients or for another number of classes, or all weights are 0.
+            The criterion is for gradients or for another number of classes, or all weights of a tree are 0.
         """
         if isinstance(self.impurity, Gradient):
             raise ValueError("impurity: expected one of class counts, got Gradient")
         self.impurity.check_classes(n_classes)
-        rows, weight = _weighted_rows(examples.n_samples, weights)
-        none = np.zeros(0)
-        data = Examples(rows, np.asarray(labels)[rows].astype(np.int32), weight, none, none)
-        return self._grow(examples, data, n_classes + 1, acquisition, seed)
+        none = np.zeros((0, 0))
+        targets = loop.Targets(np.asarray(labels).astype(np.int32), _weights(weights), none, none)
+        return self._grow(examples, targets, n_classes + 1, acquisition, seeds, X)
 
     def grow_regressor(
         self,
@@ -208,30 +245,41 @@ class Grower:
         *,
         weights: npt.NDArray[Any] | None = None,
         seed: int = 0,
-    ) -> GrownTree:
-        """Grow a tree of least second-order loss.
+    ) -> GrownTrees:
+        """Grow a tree of least second-order loss; see `grow_regressors`."""
+        weight = _one_of(weights, examples.n_samples)
+        return self.grow_regressors(examples, gradients[None], hessians[None], acquisition, weight, [seed])
+
+    def grow_regressors(
+        self,
+        examples: CodedExamples,
+        gradients: npt.NDArray[np.float64],
+        hessians: npt.NDArray[np.float64],
+        acquisition: AcquisitionState,
+        weights: npt.NDArray[Any],
+        seeds: Sequence[int],
+        X: npt.NDArray[np.float32] | None = None,
+    ) -> GrownTrees:
+        """Grow trees of least second-order loss, one after another.
 
         Parameters
         ----------
-        examples : CodedExamples
-        gradients, hessians : ndarray of float64, shape (n_samples,)
+        examples, acquisition, weights, seeds, X
+            See `grow_classifiers`.
+        gradients, hessians : ndarray of float64, shape (n_trees, n_samples)
             Of each example, for weight 1.
-        acquisition : AcquisitionState
-        weights : ndarray, shape (n_samples,), optional
-            Examples of weight 0 are left out.
-        seed : int
 
         Raises
         ------
         ValueError
-            The criterion is for classes, or all weights are 0.
+            The criterion is for classes, or all weights of a tree are 0.
         """
         if not isinstance(self.impurity, Gradient):
             raise ValueError(f"impurity: expected Gradient, got {self.impurity.name}")
-        rows, weight = _weighted_rows(examples.n_samples, weights)
-        no_labels = np.zeros(rows.size, dtype=np.int32)
-        data = Examples(rows, no_labels, weight, gradients[rows] * weight, hessians[rows] * weight)
-        return self._grow(examples, data, 3, acquisition, seed)
+        targets = loop.Targets(
+            np.empty(0, np.int32), _weights(weights), np.ascontiguousarray(gradients), np.ascontiguousarray(hessians)
+        )
+        return self._grow(examples, targets, 3, acquisition, seeds, X)
 
     def grow_means(
         self,
@@ -241,37 +289,46 @@ class Grower:
         *,
         weights: npt.NDArray[Any] | None = None,
         seed: int = 0,
-    ) -> GrownTree:
-        """Grow a regression tree whose nodes predict the mean of their targets.
+    ) -> GrownTrees:
+        """Grow a tree whose nodes predict the mean of their targets; see `grow_many_means`."""
+        weight = _one_of(weights, examples.n_samples)
+        return self.grow_many_means(examples, targets, acquisition, weight, [seed])
+
+    def grow_many_means(
+        self,
+        examples: CodedExamples,
+        targets: npt.NDArray[np.float64],
+        acquisition: AcquisitionState,
+        weights: npt.NDArray[Any],
+        seeds: Sequence[int],
+        X: npt.NDArray[np.float32] | None = None,
+    ) -> GrownTrees:
+        """Grow regression trees whose nodes predict the mean of their targets, one after another.
 
         Parameters
         ----------
-        examples : CodedExamples
+        examples, acquisition, weights, seeds, X
+            See `grow_classifiers`.
         targets : ndarray of float64, shape (n_samples,)
-        acquisition : AcquisitionState
-        weights : ndarray, shape (n_samples,), optional
-            Examples of weight 0 are left out.
-        seed : int
 
         Returns
         -------
-        GrownTree
-            Its impurities are variances.
+        GrownTrees
+            Their impurities are variances.
 
         Raises
         ------
         ValueError
-            The criterion is another than `Variance`, or all weights are 0.
+            The criterion is another than `Variance`, or all weights of a tree are 0.
         """
         if not isinstance(self.impurity, Variance):
             raise ValueError(f"impurity: expected Variance, got {self.impurity.name}")
-        rows, weight = _weighted_rows(examples.n_samples, weights)
-        centre = float(np.average(targets[rows], weights=weight))
-        no_labels = np.zeros(rows.size, dtype=np.int32)
-        data = Examples(rows, no_labels, weight, weight * (centre - targets[rows]), weight.copy())
-        tree = self._grow(examples, data, 3, acquisition, seed)
-        tree.value[:] += centre
-        return tree
+        weight = np.broadcast_to(_weights(weights), (len(seeds), targets.size))
+        centre = weight @ targets / weight.sum(axis=1)
+        distances = centre[:, None] - targets
+        trees = self.grow_regressors(examples, distances, np.ones_like(distances), acquisition, weight, seeds, X)
+        trees.value[:] += np.repeat(centre, np.diff(trees.tree_offsets))[:, None]
+        return trees
 
     def grow_bagged(
         self,
@@ -282,7 +339,7 @@ class Grower:
         weights: Sequence[npt.NDArray[Any]],
         seeds: Sequence[int],
         n_jobs: int | None = None,
-    ) -> list[GrownTree]:
+    ) -> list[GrownTrees]:
         """Grow a classification tree for each vector of weights, in threads; the number of threads changes nothing."""
         tasks = (
             delayed(self.grow_classifier)(examples, labels, n_classes, acquisition, weights=drawn, seed=seed)
@@ -291,34 +348,46 @@ class Grower:
         return list(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
 
     def _grow(
-        self, examples: CodedExamples, data: Examples, width: int, acquisition: AcquisitionState, seed: int
-    ) -> GrownTree:
+        self,
+        examples: CodedExamples,
+        targets: loop.Targets,
+        width: int,
+        acquisition: AcquisitionState,
+        seeds: Sequence[int],
+        X: npt.NDArray[np.float32] | None,
+    ) -> GrownTrees:
         if acquisition.charge == "tree" and self.max_leaf_nodes is not None:
             raise ValueError(
                 "max_leaf_nodes: expected None where a tree pays once for a unit (a test that is not made in the end "
                 f"would have paid), got {self.max_leaf_nodes}"
             )
-        n = data.rows.size
+        n_drawn = np.count_nonzero(targets.weight, axis=1)
+        if n_drawn.min() == 0:
+            raise ValueError("weights: expected an example of positive weight, got none")
+        n, n_trees, has_gradient = int(n_drawn.max()), len(seeds), targets.label.size == 0
         sizes = np.diff(examples.offsets)
         n_categories = int(sizes[examples.is_category].max(initial=0))
-        tree = _empty_tree(self._most_nodes(n), width, n_categories)
-        spare = Examples(*map(np.empty_like, data))
-        n_nodes = loop.grow_tree(
-            np.uint64(seed),
+        trees = _empty_trees(n_trees * self._most_nodes(n), width, n_categories)
+        offsets, ends = np.zeros(n_trees + 1, dtype=np.int64), np.empty((n_trees, examples.n_samples), dtype=np.int32)
+        loop.grow_trees(
+            np.asarray(seeds, dtype=np.uint64),
             examples.arrays,
-            data,
-            spare,
+            in_rows(np.empty((0, 0), dtype=np.float32) if X is None else X),
+            held(targets),
             self._criterion,
             self._limits(examples.n_features),
             acquisition.arrays,
+            acquisition.bought,
             self._tables(sizes, n, width),
-            tree,
+            _empty_examples(n, has_gradient),
+            _empty_examples(n, has_gradient),
             _open_nodes(self._most_open(n), examples.n_features),
             _scratch(int(sizes.max()), n, width, n_categories),
+            trees,
+            offsets,
+            ends,
         )
-        if isinstance(self.impurity, Variance):
-            tree.impurity[:n_nodes] = _variances(tree, n_nodes, data)
-        return self._finished(tree, n_nodes, examples, data.rows)
+        return self._finished(trees, offsets, ends, examples)
 
     @property
     def _criterion(self) -> Criterion:
@@ -330,6 +399,7 @@ class Grower:
             self.min_samples_leaf,
             self.random_cuts,
             self.one_random_cut,
+            isinstance(self.impurity, Variance),
         )
 
     def _limits(self, n_features: int) -> loop.Limits:
@@ -371,59 +441,48 @@ class Grower:
         return loop.Tables(offsets, sums, np.empty(n_tables, dtype=np.int32))
 
     def _finished(
-        self, tree: loop.TreeArrays, n_nodes: int, examples: CodedExamples, rows: npt.NDArray[np.int32]
-    ) -> GrownTree:
-        statistics = tree.statistics[:n_nodes]
+        self,
+        trees: loop.TreeArrays,
+        offsets: npt.NDArray[np.int64],
+        ends: npt.NDArray[np.int32],
+        examples: CodedExamples,
+    ) -> GrownTrees:
+        """Cut off what is not used."""
+        n_nodes = int(offsets[-1])
+        statistics = trees.statistics[:n_nodes]
         if isinstance(self.impurity, Gradient):
             value = -statistics[:, :1] / np.maximum(statistics[:, 1:2] + self.impurity.l2, np.finfo(float).tiny)
         else:
             value = statistics[:, :-1] / statistics[:, :-1].sum(axis=1, keepdims=True)
-        grown = GrownTree(
-            left=tree.left[:n_nodes].copy(),
-            right=tree.right[:n_nodes].copy(),
-            feature=tree.feature[:n_nodes].copy(),
-            threshold=tree.threshold[:n_nodes].copy(),
-            missing_left=tree.missing_left[:n_nodes].copy(),
+        grown = GrownTrees(
+            left=trees.left[:n_nodes].copy(),
+            right=trees.right[:n_nodes].copy(),
+            feature=trees.feature[:n_nodes].copy(),
+            threshold=trees.threshold[:n_nodes].copy(),
+            missing_left=trees.missing_left[:n_nodes].copy(),
             value=value,
-            weight=tree.weight[:n_nodes].copy(),
+            weight=trees.weight[:n_nodes].copy(),
             n_samples=statistics[:, -1].astype(np.int64),
-            impurity=tree.impurity[:n_nodes].copy(),
+            impurity=trees.impurity[:n_nodes].copy(),
             category_set=np.full(n_nodes, -1, dtype=np.int32),
             left_categories=np.empty((0, 0), dtype=bool),
-            ends=_ends(tree, n_nodes, rows, examples.n_samples),
+            tree_offsets=offsets,
+            ends=ends,
         )
-        return _with_categories(grown, tree.side[:n_nodes], examples) if examples.is_category.any() else grown
+        return _with_categories(grown, trees.side[:n_nodes], examples) if examples.is_category.any() else grown
 
 
-def _with_categories(tree: GrownTree, side: npt.NDArray[np.uint8], examples: CodedExamples) -> GrownTree:
+def _with_categories(trees: GrownTrees, side: npt.NDArray[np.uint8], examples: CodedExamples) -> GrownTrees:
     """Write tests of categories as sets that go left, missing ones right; ``side`` tells where each code goes."""
-    left, right, missing_left = tree.left, tree.right, tree.missing_left
-    tests = np.flatnonzero((tree.feature >= 0) & examples.is_category[tree.feature])
+    left, right, missing_left = trees.left, trees.right, trees.missing_left
+    tests = np.flatnonzero((trees.feature >= 0) & examples.is_category[trees.feature])
     is_swapped = missing_left[tests]
     swapped = tests[is_swapped]
     left[swapped], right[swapped], missing_left[swapped] = right[swapped], left[swapped], False
-    tree.category_set[tests] = np.arange(tests.size)
-    tree.threshold[tests] = 0.0
+    trees.category_set[tests] = np.arange(tests.size)
+    trees.threshold[tests] = 0.0
     goes_left = side[tests] == np.where(is_swapped, RIGHT, LEFT)[:, None]
-    return replace(tree, left_categories=_sets_of_categories(goes_left, tree.feature[tests], examples))
-
-
-def _ends(tree: loop.TreeArrays, n_nodes: int, rows: npt.NDArray[np.int32], n_samples: int) -> npt.NDArray[np.int32]:
-    """Tell in which leaf each example ends; those of a node stand together once a tree is grown."""
-    leaves = np.flatnonzero(tree.feature[:n_nodes] < 0)
-    leaves = leaves[np.argsort(tree.start[leaves])]
-    ends = np.full(n_samples, loop.LEAF, dtype=np.int32)
-    ends[rows] = np.repeat(leaves, tree.stop[leaves] - tree.start[leaves])
-    return ends
-
-
-def _variances(tree: loop.TreeArrays, n_nodes: int, data: Examples) -> npt.NDArray[np.float64]:
-    """Compute the variance of the targets at each node, whose examples stand together once a tree is grown."""
-    squares = np.concatenate([[0.0], np.cumsum(data.gradient**2 / data.weight)])
-    of_node = squares[tree.stop[:n_nodes]] - squares[tree.start[:n_nodes]]
-    weight = tree.weight[:n_nodes]
-    mean = tree.statistics[:n_nodes, 0] / weight
-    return np.asarray(np.maximum(of_node / weight - mean**2, 0.0))
+    return replace(trees, left_categories=_sets_of_categories(goes_left, trees.feature[tests], examples))
 
 
 def _sets_of_categories(
@@ -448,19 +507,18 @@ def bootstrap_counts(n_samples: int, random_state: np.random.RandomState) -> npt
 
 def forest_of(trees: Sequence[GrownTree], n_features: int, classes: npt.NDArray[Any] | None, criterion: str) -> Forest:
     """Put grown trees into a `Forest` that averages them."""
-    offsets = np.concatenate([[0], np.cumsum([tree.n_nodes for tree in trees])]).astype(np.int64)
-
-    def children(name: str) -> npt.NDArray[np.int32]:
-        parts = [
-            np.where(getattr(tree, name) >= 0, getattr(tree, name) + start, loop.LEAF)
-            for tree, start in zip(trees, offsets, strict=False)
-        ]
-        return np.concatenate(parts).astype(np.int32)
+    sizes = np.concatenate([np.diff(part.offsets) for part in trees])
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    start = np.repeat(offsets[:-1], sizes)
 
     def joined(name: str) -> npt.NDArray[Any]:
-        return np.concatenate([getattr(tree, name) for tree in trees])
+        return np.concatenate([getattr(part, name) for part in trees])
 
-    sets = [row for tree in trees for row in tree.left_categories]
+    def children(name: str) -> npt.NDArray[np.int32]:
+        child = joined(name)
+        return np.where(child >= 0, child + start, loop.LEAF).astype(np.int32)
+
+    sets = [row for part in trees for row in part.left_categories]
     category_set = joined("category_set")
     category_set[category_set >= 0] = np.arange(len(sets))
 
@@ -483,18 +541,16 @@ def forest_of(trees: Sequence[GrownTree], n_features: int, classes: npt.NDArray[
     )
 
 
-def _weighted_rows(
-    n_samples: int, weights: npt.NDArray[Any] | None
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
-    if weights is None:
-        return np.arange(n_samples, dtype=np.int32), np.ones(n_samples)
-    rows = np.flatnonzero(weights).astype(np.int32)
-    if rows.size == 0:
-        raise ValueError("weights: expected an example of positive weight, got none")
-    return rows, np.asarray(weights, dtype=np.float64)[rows]
+def _one_of(weights: npt.NDArray[Any] | None, n_samples: int) -> npt.NDArray[Any]:
+    """Return the weights of the examples for one tree, shape (1, n_samples)."""
+    return np.ones((1, n_samples)) if weights is None else np.asarray(weights)[None]
 
 
-def _empty_tree(capacity: int, width: int, n_categories: int) -> loop.TreeArrays:
+def _weights(weights: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    return np.ascontiguousarray(weights, dtype=np.float64)
+
+
+def _empty_trees(capacity: int, width: int, n_categories: int) -> loop.TreeArrays:
     integers = {"parent", "left", "right", "feature", "depth", "cut_code", "table"}
     long_integers = {"start", "stop"}
 
@@ -510,6 +566,17 @@ def _empty_tree(capacity: int, width: int, n_categories: int) -> loop.TreeArrays
         )
 
     return loop.TreeArrays(*(column(name) for name in loop.TreeArrays._fields))
+
+
+def _empty_examples(n: int, has_gradient: bool) -> Examples:
+    n_gradients = n if has_gradient else 0
+    return Examples(
+        rows=np.empty(n, dtype=np.int32),
+        label=np.empty(n, dtype=np.int32),
+        weight=np.empty(n),
+        gradient=np.empty(n_gradients),
+        hessian=np.empty(n_gradients),
+    )
 
 
 def _open_nodes(capacity: int, n_features: int) -> loop.OpenNodes:

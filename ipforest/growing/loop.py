@@ -7,14 +7,21 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.kernels import njit, uncounted_njit
-from ipforest.growing.acquisition import ONCE_PER_TREE, AcquisitionArrays, mark_free, mark_units, price_features
+from ipforest._internal.kernels import inner_njit, njit, uncounted_njit
+from ipforest.growing.acquisition import (
+    EACH_EXAMPLE,
+    ONCE_PER_TREE,
+    AcquisitionArrays,
+    mark_free,
+    mark_units,
+    price_features,
+)
 from ipforest.growing.codes import CodeArrays
 from ipforest.growing.impurities import GRADIENT, impurity_of_set
 from ipforest.growing.ordered import CONSTANT, Cut, copy_to
 from ipforest.growing.random_numbers import draw_next, mix
-from ipforest.growing.splitting import LEFT as SIDE_LEFT
 from ipforest.growing.splitting import (
+    ABSENT,
     TOTAL,
     Criterion,
     Examples,
@@ -23,6 +30,7 @@ from ipforest.growing.splitting import (
     fill_table,
     total_of_node,
 )
+from ipforest.growing.splitting import LEFT as SIDE_LEFT
 
 LEAF = -1
 NO_LIMIT = -1
@@ -419,66 +427,203 @@ def next_open(pending: OpenNodes, n_pending: int, by_merit: bool, tree: TreeArra
     return last
 
 
+class Targets(NamedTuple):
+    """What trees are grown for; of labels or gradients one is empty.
+
+    ``label`` (n_samples,) is the same for all trees, ``weight`` (1 or n_trees, n_samples) perhaps, ``gradient`` and
+    ``hessian`` (n_trees, n_samples), for weight 1, are each tree's own.
+    """
+
+    label: npt.NDArray[np.int32]
+    weight: npt.NDArray[np.float64]
+    gradient: npt.NDArray[np.float64]
+    hessian: npt.NDArray[np.float64]
+
+
 @njit
-def grow_tree(
-    seed: np.uint64,
+def grow_trees(
+    seeds: npt.NDArray[np.uint64],
     codes: CodeArrays,
-    examples: Examples,
-    spare: Examples,
+    X: npt.NDArray[np.float32],
+    targets: Targets,
     criterion: Criterion,
     limits: Limits,
     acquisition: AcquisitionArrays,
+    bought: npt.NDArray[np.bool_],
     tables: Tables,
-    tree: TreeArrays,
+    examples: Examples,
+    spare: Examples,
     pending: OpenNodes,
     scratch: Scratch,
-) -> int:
-    """Grow a tree.
+    trees: TreeArrays,
+    offsets: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int32],
+) -> None:
+    """Grow trees one after another; where each example buys for itself, what it bought is its own in those that follow.
 
     Parameters
     ----------
-    seed : uint64
+    seeds : ndarray of uint64, shape (n_trees,)
     codes : CodeArrays
-    examples : Examples
-        Those to grow on; reordered.
-    spare : Examples
-        As many, overwritten.
+    X : ndarray of float32, shape (n_samples, n_features) or (0, 0)
+        Values under the codes, by which examples go down that a tree is not grown on; without them they stay where they
+        are and buy nothing.
+    targets : Targets
     criterion : Criterion
     limits : Limits
     acquisition : AcquisitionArrays
+    bought : ndarray of bool, shape (n_samples, n_units)
+        What ``acquisition`` reads, to be written; anything where examples do not buy for themselves.
     tables : Tables
-    tree : TreeArrays
-        Written.
+    examples, spare : Examples
+        As many as one tree has at most, overwritten.
     pending : OpenNodes
         Overwritten.
     scratch : Scratch
-
-    Returns
-    -------
-    int
-        Number of nodes.
+    trees : TreeArrays
+        Written, one tree after another.
+    offsets : ndarray of int64, shape (n_trees + 1,)
+        Where each tree starts; the first is 0, the others are written.
+    ends : ndarray of int32, shape (n_trees, n_samples)
+        The leaf of each example, -1 where it is not known; written.
     """
     n_features, n_units = codes.codes.shape[0], acquisition.unit_costs.size
-    return _grow(
-        seed,
-        codes,
-        examples,
-        spare,
-        criterion,
-        limits,
-        acquisition,
-        tables,
-        tree,
-        pending,
-        scratch,
-        Workspace(
-            np.empty(n_features),
-            np.empty(n_units),
-            np.zeros(n_units, dtype=np.bool_),
-            np.arange(n_features, dtype=np.int32),
-            np.empty(n_features, dtype=np.int32),
-        ),
+    work = Workspace(
+        np.empty(n_features),
+        np.empty(n_units),
+        np.zeros(n_units, dtype=np.bool_),
+        np.arange(n_features, dtype=np.int32),
+        np.empty(n_features, dtype=np.int32),
     )
+    for turn in range(seeds.size):
+        n = _take_examples(turn, targets, examples)
+        here = _first_examples(examples, n)
+        tree = _nodes_from(trees, offsets[turn])
+        work.free[:] = False
+        for feature in range(n_features):
+            work.inherited[feature] = feature
+        n_nodes = _grow(
+            seeds[turn], codes, here, spare, criterion, limits, acquisition, tables, tree, pending, scratch, work
+        )
+        offsets[turn + 1] = offsets[turn] + n_nodes
+        _note_ends(n_nodes, codes, X, here.rows, tree, ends[turn])
+        if acquisition.sharing == EACH_EXAMPLE:
+            _buy_for_examples(ends[turn], acquisition, tree, bought)
+        if criterion.is_variance:
+            _note_variances(n_nodes, here, tree)
+
+
+@uncounted_njit
+def _take_examples(turn: int, targets: Targets, examples: Examples) -> int:
+    """Gather the examples of positive weight for a tree; return their number."""
+    weight = targets.weight[min(turn, targets.weight.shape[0] - 1)]
+    has_gradient = targets.label.size == 0
+    n = 0
+    for i in range(weight.size):
+        if weight[i] == 0.0:
+            continue
+        examples.rows[n] = i
+        examples.weight[n] = weight[i]
+        if has_gradient:
+            examples.label[n] = 0
+            examples.gradient[n] = targets.gradient[turn, i] * weight[i]
+            examples.hessian[n] = targets.hessian[turn, i] * weight[i]
+        else:
+            examples.label[n] = targets.label[i]
+        n += 1
+    return n
+
+
+@inner_njit
+def _first_examples(examples: Examples, n: int) -> Examples:
+    """View the first examples."""
+    return Examples(
+        examples.rows[:n], examples.label[:n], examples.weight[:n], examples.gradient[:n], examples.hessian[:n]
+    )
+
+
+@inner_njit
+def _nodes_from(trees: TreeArrays, first: int) -> TreeArrays:
+    """View the nodes from one on."""
+    return TreeArrays(
+        trees.parent[first:],
+        trees.left[first:],
+        trees.right[first:],
+        trees.feature[first:],
+        trees.threshold[first:],
+        trees.missing_left[first:],
+        trees.depth[first:],
+        trees.impurity[first:],
+        trees.statistics[first:],
+        trees.weight[first:],
+        trees.start[first:],
+        trees.stop[first:],
+        trees.cut_code[first:],
+        trees.merit[first:],
+        trees.table[first:],
+        trees.side[first:],
+    )
+
+
+@uncounted_njit
+def _note_ends(
+    n_nodes: int,
+    codes: CodeArrays,
+    X: npt.NDArray[np.float32],
+    rows: npt.NDArray[np.int32],
+    tree: TreeArrays,
+    ends: npt.NDArray[np.int32],
+) -> None:
+    """Write down the leaf of each example; those of a node stand together once a tree is grown."""
+    ends[:] = LEAF
+    for node in range(n_nodes):
+        if tree.left[node] == LEAF:
+            for place in range(tree.start[node], tree.stop[node]):
+                ends[rows[place]] = node
+    for i in range(X.shape[0]):
+        if ends[i] == LEAF:
+            node = 0
+            while tree.left[node] != LEAF:
+                node = tree.left[node] if _goes_left(codes, X, i, tree, node) else tree.right[node]
+            ends[i] = node
+
+
+@uncounted_njit
+def _goes_left(codes: CodeArrays, X: npt.NDArray[np.float32], i: int, tree: TreeArrays, node: int) -> bool:
+    """Tell where a test sends an example; a category that no example of the node has goes where missing values go."""
+    feature = tree.feature[node]
+    code = np.int64(codes.codes[feature, i])
+    if code == codes.offsets[feature + 1] - codes.offsets[feature]:
+        return bool(tree.missing_left[node])
+    if not codes.is_category[feature]:
+        return bool(X[i, feature] <= tree.threshold[node])
+    side = tree.side[node, code]
+    return bool(tree.missing_left[node] if side == ABSENT else side == SIDE_LEFT)
+
+
+@uncounted_njit
+def _buy_for_examples(
+    ends: npt.NDArray[np.int32], acquisition: AcquisitionArrays, tree: TreeArrays, bought: npt.NDArray[np.bool_]
+) -> None:
+    """Note as bought what examples need on the way to their leaves."""
+    for i in range(ends.size):
+        if ends[i] == LEAF:
+            continue
+        node = tree.parent[ends[i]]
+        while node >= 0:
+            mark_units(tree.feature[node], acquisition, bought[i])
+            node = tree.parent[node]
+
+
+@uncounted_njit
+def _note_variances(n_nodes: int, examples: Examples, tree: TreeArrays) -> None:
+    """Give nodes the variance of their targets as impurity; gradients are weighted distances from the mean of all."""
+    for node in range(n_nodes):
+        squares = 0.0
+        for place in range(tree.start[node], tree.stop[node]):
+            squares += examples.gradient[place] ** 2 / examples.weight[place]
+        mean = tree.statistics[node, 0] / tree.weight[node]
+        tree.impurity[node] = max(squares / tree.weight[node] - mean * mean, 0.0)
 
 
 @uncounted_njit
@@ -496,7 +641,7 @@ def _grow(
     scratch: Scratch,
     work: Workspace,
 ) -> int:
-    """Grow a tree in memory that is there; see `grow_tree`."""
+    """Grow a tree in memory that is there, and return the number of its nodes; see `grow_trees`."""
     prices, unit_prices, free, inherited, here = work
     n_inherited = inherited.size
     n_free = tables.free.size

@@ -61,7 +61,8 @@ class Criterion(NamedTuple):
 
     ``reduction`` is one of `MINIMAX` (impurity less that of the worse side), `EXPECTED` (less the mean of both) and
     `TOTAL` (the sum over the examples). With ``random_cuts`` only cuts at random values are tried, with
-    ``one_random_cut`` a single one.
+    ``one_random_cut`` a single one. With ``is_variance`` gradients are distances from a mean, and nodes are told their
+    variance.
     """
 
     impurity: int
@@ -71,6 +72,7 @@ class Criterion(NamedTuple):
     min_samples_leaf: int
     random_cuts: bool
     one_random_cut: bool = False
+    is_variance: bool = False
 
 
 class Scratch(NamedTuple):
@@ -507,6 +509,7 @@ def best_category_cut(
         criterion.min_samples_leaf,
         False,
         False,
+        criterion.is_variance,
     )
     best = Cut(-np.inf, CONSTANT, np.nan, False)
     for column in range(n_orders):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from ipforest.frontiers.forests_on_features import ForestsOnFeatures, TreeSettings, answers_out_of_bag, bagged
+from ipforest.frontiers.forests_on_features import AT_ONCE, ForestsOnFeatures, TreeSettings, answers_out_of_bag, bagged
 from ipforest.frontiers.tasks import Classification
 from ipforest.growing import CodedExamples, Gini
 
@@ -77,6 +77,19 @@ def test_shares_out_of_bag_are_those_of_trees_that_have_not_seen_the_example() -
 
 def test_weightless_examples_are_never_drawn() -> None:
     drawn: list[Any] = []
-    bagged(lambda weight, seed: drawn.append(weight), 5, np.array([0.0, 2.0, 1.0]), np.random.RandomState(0))
+
+    def grow(weights: Any, seeds: Any) -> list[Any]:
+        assert len(weights) == len(seeds)
+        drawn.extend(weights)
+        return []
+
+    _, out_of_bag = bagged(grow, 5, np.array([0.0, 2.0, 1.0]), np.random.RandomState(0))
     assert len(drawn) == 5
     assert all(weight[0] == 0 and weight.any() for weight in drawn)
+    np.testing.assert_array_equal(out_of_bag, np.where(np.array(drawn) == 0, [0.0, 2.0, 1.0], 0.0).T)
+
+
+def test_many_examples_are_taken_a_few_trees_at_a_time() -> None:
+    sizes: list[int] = []
+    bagged(lambda weights, seeds: sizes.append(len(weights)) or [], 5, np.ones(AT_ONCE // 2), np.random.RandomState(0))
+    assert sizes == [2, 2, 1]

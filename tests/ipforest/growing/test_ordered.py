@@ -8,7 +8,7 @@ import pytest
 from ipforest._internal.arrays import Array
 from ipforest._internal.kernels import njit
 from ipforest.costs import FeatureCosts
-from ipforest.growing import AcquisitionState, CodedExamples, Gini, Gradient, Grower, forest_of
+from ipforest.growing import AcquisitionState, CodedExamples, Gini, Gradient, Grower, GrownTrees, forest_of
 from ipforest.growing.ordered import N_BUCKETS, gini_cut_in_order, gini_cut_of_table, gradient_cut_in_order
 from ipforest.growing.ordered import keys_in_order as in_order
 
@@ -89,22 +89,52 @@ def test_the_cut_of_least_impurity_is_found(least: int) -> None:
             assert cut.threshold == pytest.approx((ends[1, cut.code] + ends[0, following]) / 2)
 
 
-def test_a_tree_tells_where_its_examples_end() -> None:
+def grown_many(kind: str, X: Any, coded: CodedExamples, state: AcquisitionState, **settings: Any) -> list[GrownTrees]:
+    """Grow three trees at once, and the same one by one."""
+    rng = np.random.default_rng(1)
+    weights, seeds = rng.integers(0, 3, (3, len(X))).astype(float), [4, 5, 6]
+    labels, gradients = rng.integers(0, 2, len(X)), rng.normal(size=(3, len(X)))
+    grower = Grower(Gini() if kind == "classes" else Gradient(1.0), max_leaf_nodes=3, **settings)
+
+    def grow(rows: slice) -> GrownTrees:
+        if kind == "classes":
+            return grower.grow_classifiers(coded, labels, 2, state, weights[rows], seeds[rows], X)
+        return grower.grow_regressors(
+            coded, gradients[rows], np.ones_like(gradients)[rows], state, weights[rows], seeds[rows], X
+        )
+
+    together = grow(slice(0, 3))
+    state.bought[:] = False
+    return [together, *(grow(slice(number, number + 1)) for number in range(3))]
+
+
+@pytest.mark.parametrize("kind", ["classes", "gradients"])
+@pytest.mark.parametrize("price", [0.0, 0.02])
+def test_trees_grown_together_are_those_grown_one_by_one_and_tell_where_examples_end(kind: str, price: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3)).astype(np.float32)
     X[rng.random(X.shape) < 0.1] = np.nan
-    weights = rng.integers(0, 3, 80).astype(float)
-    coded, state = CodedExamples.from_examples(X, 16), AcquisitionState.per_tree(FeatureCosts.uniform(3))
-    for tree in (
-        Grower(Gini()).grow_classifier(coded, rng.integers(0, 2, 80), 2, state, weights=weights),
-        Grower(Gradient(1.0), max_leaf_nodes=6).grow_regressor(coded, rng.normal(size=80), np.ones(80), state),
-    ):
-        classes = np.arange(tree.value.shape[1]) if tree.value.shape[1] > 1 else None
-        leaves = forest_of([tree], 3, classes, "gini" if classes is not None else "squared_error").leaves(X)[0]
-        assert tree.ends is not None
-        drawn = np.ones(80) if tree.ends.min() >= 0 else weights
-        np.testing.assert_array_equal(tree.ends, np.where(drawn > 0, leaves, -1))
-        inner = tree.left >= 0
-        assert tree.parent[0] == -1
-        assert tree.parent[tree.left[inner]].tolist() == tree.parent[tree.right[inner]].tolist()
-        assert tree.parent[tree.left[inner]].tolist() == np.flatnonzero(inner).tolist()
+    X[:, 2] = rng.integers(0, 5, 80)
+    coded = CodedExamples.from_examples(X, 16, np.array([False, False, True]))
+    state = AcquisitionState.per_example(FeatureCosts.uniform(3), 80)
+    together, *alone = grown_many(kind, X, coded, state, price_weight=price)
+    classes, criterion = (np.arange(2), "gini") if kind == "classes" else (None, "squared_error")
+    forest, parts = forest_of([together], 3, classes, criterion), forest_of(alone, 3, classes, criterion)
+    for name in ("tree_offsets", "left", "right", "feature", "threshold", "missing_left", "value", "impurity"):
+        np.testing.assert_array_equal(getattr(forest, name), getattr(parts, name), err_msg=name)
+    leaves = forest.leaves(X)
+    np.testing.assert_array_equal(together.ends + forest.tree_offsets[:-1, None], leaves)
+    np.testing.assert_array_equal(together.answers, forest.value[leaves, 0])
+    needed = AcquisitionState.per_example(FeatureCosts.uniform(3), 80)
+    needed.record_trees(forest, leaves)
+    assert needed.bought.any()
+    assert price == 0 or not needed.bought.all()
+    np.testing.assert_array_equal(state.bought, needed.bought)
+
+
+def test_examples_of_weight_0_end_nowhere_where_their_values_are_not_given() -> None:
+    X = np.arange(8.0, dtype=np.float32)[:, None]
+    weights = np.array([1, 0, 1, 1, 1, 1, 0, 1])
+    state = AcquisitionState.per_tree(FeatureCosts([0]))
+    tree = Grower(Gini()).grow_classifier(CodedExamples.from_examples(X), np.arange(8) // 4, 2, state, weights=weights)
+    assert tree.ends.tolist() == [[1, -1, 1, 1, 2, 2, -1, 2]]
