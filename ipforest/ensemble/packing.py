@@ -1,13 +1,13 @@
 """The arrays of trees in few bytes, for pickles and model files: what follows from other arrays is left out.
 
 Unpacked, every array has the bits that it had. Where children are numbered in pairs as a tree is grown depth first,
-they follow from which nodes are leaves; elsewhere a child is told by its distance from its parent. What all leaves have
-in common is kept once. Floats are small numbers into a table of the values that occur, thresholds into one for each
-feature, which all trees share that are packed together; what occurs most often has the smallest number. Where the weights of the classes at a node are whole numbers,
-as the draws of a bootstrap are, they are kept at the leaves alone: those of the nodes above are sums, and shares of
-classes, weights and Gini impurities follow from them. Whatever does not follow to the last bit is kept as it is.
-Integers take as many bytes as they need, and truth values a bit; the first bytes of all entries stand together, then the
-second ones; and all is deflated.
+they follow from which nodes are leaves; elsewhere a child is told by its distance from its parent. What all leaves
+have in common is kept once. Floats are small numbers into a table of the values that occur, thresholds into one for
+each feature, which all trees share that are packed together; what occurs most often has the smallest number. Where
+the weights of the classes at a node are whole numbers, as the draws of a bootstrap are, they are kept at the leaves
+alone: those of the nodes above are sums, and shares of classes, weights and Gini impurities follow from them.
+Whatever does not follow to the last bit is kept as it is. Integers take as many bytes as they need, and truth values
+a bit; the first bytes of all entries stand together, then the second ones; and all is deflated.
 """
 
 from __future__ import annotations
