@@ -239,7 +239,7 @@ class StagesInOrder:
                 is_kept[goals[number][goals[number] != END]] = True
         rule, instead = self._rule, np.append(np.arange(len(self.stages)), END)
         if not keep_passed and isinstance(rule, StagedRule):
-            depths = self._passed_depths(is_kept)
+            depths = self._passed_depths(rule, is_kept)
             rule = rule.without(depths)
             for number in np.flatnonzero(is_kept & np.isin(self._depth, depths))[::-1]:
                 is_kept[number], instead[number] = False, instead[goals[number][0]]
@@ -252,13 +252,13 @@ class StagesInOrder:
         other._packs_together = True
         return other
 
-    def _passed_depths(self, reached: BoolArray) -> list[int]:
+    def _passed_depths(self, rule: StagedRule, reached: BoolArray) -> list[int]:
         """List the depths, but that of the first stage, at which all stages hand all their examples on to another."""
         most = 1.0 if self._class_costs is None else float(np.ptp(self._class_costs))
         return [
             depth
             for depth in range(1, int(self._depth.max()))
-            if not self._rule.may_stop(depth, self._level, most)
+            if not rule.may_stop(depth, self._level, most)
             and all(self._hands_all_on(number) for number in np.flatnonzero(reached & (self._depth == depth)).tolist())
         ]
 
