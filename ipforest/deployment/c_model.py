@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from ipforest.deployment.document import document_of_numbers
-from ipforest.deployment.reader import SETTLED_SLACK, SUREST, TIE, Trees
+from ipforest.deployment.reader import SETTLED_SLACK, SUREST, Trees
 from ipforest.estimator import BudgetedEstimator
 
 LINKS = ["mean", "identity", "log", "logit", "half logit", "multinomial logit"]
 KINDS = ["trees", "stages", "linear"]
-RULES = [None, "threshold", "staged", "certified"]
 
 SOURCE = Template("""\
 /* A model that buys features one at a time and stops when it is sure. C99; needs math.h and its library.
@@ -47,7 +46,6 @@ const char *const model_categories[] = {$categories};
 const int model_first_category[N_FEATURES + 1] = {$first_category};
 
 enum { LINK_MEAN, LINK_IDENTITY, LINK_LOG, LINK_LOGIT, LINK_HALF_LOGIT, LINK_MULTINOMIAL };
-enum { RULE_NONE, RULE_THRESHOLD, RULE_STAGED, RULE_CERTIFIED };
 
 static const int comes_with[N_FEATURES] = {$comes_with};
 
@@ -67,7 +65,7 @@ enum { PART_TREES, PART_STAGES, PART_LINEAR };
 static const bool has_gate = $has_gate;
 static const double gate_threshold = $gate_threshold;
 static const int part_kind[] = {$part_kind};
-static const int rule_of[] = {$rule};
+static const bool has_rule[] = {$has_rule};
 static const double level_of[] = {$level};
 static const bool is_free[][N_FEATURES] = {$free};
 static const int ensemble_of[] = {$ensemble_of};
@@ -120,16 +118,15 @@ static const double value[][WIDTH] = {$value};
 static const double lowest[][WIDTH] = {$lowest};
 static const double highest[][WIDTH] = {$highest};
 
-/* Rules: where the bins of a stage, or of a history, begin; how keen each is to go on. */
+/* Rules: for each history of signals the stage at which the next one is looked up, where its bins begin, the history
+ * of the first of them, and how keen it is to go on, less what a signal larger by 1 takes. */
 static const int first_row[] = {$first_row};
-static const int first_lambda_row[] = {$first_lambda_row};
 static const int first_edge[] = {$first_edge};
 static const double edge[] = {$edge};
-static const int first_lambda[] = {$first_lambda};
 static const double lambda[] = {$lambda};
-static const int n_rule_stages[] = {$n_rule_stages};
 static const int next_stage[] = {$next_stage};
 static const int first_child[] = {$first_child};
+static const double tie[] = {$tie};
 
 /* Stages: features, ensembles or constants, and where examples go on. Empty where there is one ensemble. */
 static const int first_of_stage[] = {$first_of_stage};
@@ -414,16 +411,10 @@ static double keenness(int part, int stage, const double *output, double width, 
             second = here;
     }
     const double signal = classifies ? first - second : -width;
-    const int row = first_row[part], lambdas = first_lambda_row[part];
-    if (rule_of[part] == RULE_THRESHOLD)
-        return -signal;
-    if (rule_of[part] == RULE_STAGED)
-        return stage >= n_rule_stages[part]
-                   ? INFINITY
-                   : lambda[first_lambda[lambdas + stage] + bin_of(row + stage, signal)] - $tie * signal;
+    const int row = first_row[part];
     if (next_stage[row + *memory] == stage)
         *memory = first_child[row + *memory] + bin_of(row + *memory, signal);
-    return lambda[first_lambda[lambdas] + *memory];
+    return lambda[row + *memory] - tie[part] * signal;
 }
 
 static void walk(struct example *e, int part, double output[N_OUTPUTS])
@@ -436,7 +427,7 @@ static void walk(struct example *e, int part, double output[N_OUTPUTS])
         int node;
         while (!stops && left[node = reached(e, ensemble, tree, e->tested)] >= 0 && !e->barred[feature_of[node]]) {
             const int feature = feature_of[node];
-            if (rule_of[part] != RULE_NONE && !is_free[part][feature]) {
+            if (has_rule[part] && !is_free[part][feature]) {
                 const bool settled = foresee(e, ensemble, has_class_costs, output, &width);
                 const double keen = keenness(part, stage++, output, width, &memory);
                 stops = settled || keen <= level_of[part];
@@ -648,7 +639,6 @@ def write_c_model(model: BudgetedEstimator) -> str:
         class_cost=", ".join(_row(row, n_outputs) for row in costs or [[]] * n_outputs),
         classifies=_number(classes is not None),
         settled_slack=repr(SETTLED_SLACK),
-        tie=repr(TIE),
         surest=repr(SUREST),
         **_parts(document, parts),
         **_linear(parts, width),
@@ -784,30 +774,19 @@ def _decision(decision: dict[str, Any] | None, n_outputs: int) -> dict[str, str]
 
 
 def _rules(rules: Sequence[dict[str, Any] | None]) -> dict[str, str]:
-    """List the edges and lambdas of rules one after another, row by row."""
-    given = [rule or {"kind": None} for rule in rules]
-    edges = [rule.get("edges", []) for rule in given]
-    lambdas = [[rule["lambdas"]] if rule["kind"] == "certified" else rule.get("lambdas", []) for rule in given]
-    rows = [row for each in edges for row in each]
-    lambda_rows = [row for each in lambdas for row in each]
-
-    def by_row(name: str) -> str:
-        """List an entry per row of edges, 0 for rules that have none."""
-        return _listed(
-            [entry for rule, each in zip(given, edges, strict=True) for entry in rule.get(name, [0] * len(each))]
-        )
-
+    """List the histories of rules one after another."""
+    none: dict[str, Any] = {"next_stage": [], "first_child": [], "edges": [], "lambdas": [], "tie": 0.0}
+    given = [rule or none for rule in rules]
+    rows = [row for rule in given for row in rule["edges"]]
     return {
-        "rule": _listed([RULES.index(rule["kind"]) for rule in given]),
-        "first_row": _listed(_starts(map(len, edges))),
-        "first_lambda_row": _listed(_starts(map(len, lambdas))),
+        "has_rule": _listed([rule is not None for rule in rules]),
+        "first_row": _listed(_starts(len(rule["edges"]) for rule in given)),
         "first_edge": _listed(_starts(map(len, rows))),
         "edge": _listed([each for row in rows for each in row]),
-        "first_lambda": _listed(_starts(map(len, lambda_rows))),
-        "lambda": _listed([float(each) for row in lambda_rows for each in row]),
-        "n_rule_stages": _listed(map(len, edges)),
-        "next_stage": by_row("next_stage"),
-        "first_child": by_row("first_child"),
+        "lambda": _listed([float(each) for rule in given for each in rule["lambdas"]]),
+        "next_stage": _listed([each for rule in given for each in rule["next_stage"]]),
+        "first_child": _listed([each for rule in given for each in rule["first_child"]]),
+        "tie": _listed([rule["tie"] for rule in given]),
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from math import isinf
+from math import inf, isinf
 from typing import Any
 
 import numpy as np
@@ -31,13 +31,23 @@ from ipforest.session import Seller
 from ipforest.stopping.early_exit import EarlyExitPolicy
 from ipforest.stopping.rules import CertifiedRule, FittedRule, StagedRule, ThresholdStopping
 from ipforest.stopping.stages import Stage, StagesInOrder
-from ipforest.walks import END
+from ipforest.walks import END, TIE
 from ipforest.wrappers.adapted import PolicyAround
 from ipforest.wrappers.calibration import CalibratedPolicy, Calibration
 from ipforest.wrappers.pipeline import BudgetedPipeline
 
 MAX_FLOAT = float(np.finfo(np.float64).max)
 """Stands for an infinite threshold, which JSON does not write: all numbers are at most this."""
+
+ANSWERS_NOTHING = {
+    "link": "mean",
+    "root": [0],
+    "first_output": [0],
+    "base_score": [0.0],
+    "category_set": [],
+    "sets": [],
+}
+"""What a tree has whose nodes count, and not what these say."""
 
 
 def write_json(model: BudgetedEstimator | BudgetedPipeline) -> str:
@@ -289,6 +299,8 @@ def _router(stage: Stage, affordable: BoolArray) -> tuple[dict[str, Any] | None,
         "threshold": [_finite(each) for each in tree.threshold.tolist()],
         "missing_left": tree.missing_left.tolist(),
         "dtype": "float32" if tree.narrow[0] else "float64",
+        **ANSWERS_NOTHING,
+        "value": [[0.0]] * tree.left.size,
     }, following.tolist()
 
 
@@ -328,20 +340,36 @@ def _values(trees: Forest | BoostedTrees, boosted: bool) -> Array:
 
 
 def _rule(rule: FittedRule) -> dict[str, Any]:
+    """Describe a rule by histories: bins of the signals so far, how keen each is to go on, and what follows it.
+
+    By thresholds there is one history. A rule for each stage remembers the last bin alone, so that all histories of a
+    stage are followed by the same ones; what comes after its last stage is followed by nothing.
+    """
     if isinstance(rule, ThresholdStopping):
-        return {"kind": "threshold"}
-    if isinstance(rule, StagedRule):
-        lambdas = [[_number(each) for each in row.tolist()] for row in rule.lambdas]
-        return {"kind": "staged", "edges": [row.tolist() for row in rule.edges], "lambdas": lambdas}
+        return _histories([-1], [0], [[]], [0.0], 1.0)
     if isinstance(rule, CertifiedRule):
-        return {
-            "kind": "certified",
-            "next_stage": [*rule.next_stage],
-            "first_child": [*rule.first_child],
-            "edges": [row.tolist() for row in rule.edges],
-            "lambdas": [_number(each) for each in rule.lambdas.tolist()],
-        }
-    raise TypeError(f"rule: expected one of this package, got {type(rule).__name__}")
+        edges = [row.tolist() for row in rule.edges]
+        return _histories([*rule.next_stage], [*rule.first_child], edges, rule.lambdas.tolist(), 0.0)
+    if not isinstance(rule, StagedRule):
+        raise TypeError(f"rule: expected one of this package, got {type(rule).__name__}")
+    lambdas = [[inf], *(row.tolist() for row in rule.lambdas), [inf]]
+    sizes, n_stages = list(map(len, lambdas)), len(rule.lambdas)
+    stage = np.repeat(np.arange(n_stages + 2), sizes).tolist()
+    edges = [*(row.tolist() for row in rule.edges), [], []]
+    return _histories(
+        [*(number if number <= n_stages else -1 for number in stage)],
+        np.repeat(np.cumsum(sizes), sizes).tolist(),
+        [edges[number] for number in stage],
+        [each for row in lambdas for each in row],
+        TIE,
+    )
+
+
+def _histories(
+    next_stage: list[int], first_child: list[int], edges: list[list[float]], lambdas: list[float], tie: float
+) -> dict[str, Any]:
+    numbers = [_number(each) for each in lambdas]
+    return {"next_stage": next_stage, "first_child": first_child, "edges": edges, "lambdas": numbers, "tie": tie}
 
 
 def _number(value: float) -> float | str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ipforest._internal.arrays import Array
 from ipforest.deployment.document import document_of_numbers
-from ipforest.deployment.reader import SETTLED_SLACK, SUREST, TIE, Trees
+from ipforest.deployment.reader import SETTLED_SLACK, SUREST, Trees
 from ipforest.estimator import BudgetedEstimator
 
 OPSET, IR_VERSION = 18, 9
@@ -365,35 +365,25 @@ def _place(graph: _Graph, document: dict[str, Any], outputs: str) -> str:
 
 
 class _Rule:
-    """The bins and lambdas of a rule as rectangular arrays."""
+    """The histories of a rule as arrays, the bins that follow each in a row."""
 
     def __init__(self, rule: dict[str, Any]) -> None:
-        self.kind, edges = rule["kind"], rule.get("edges", [])
-        lambdas = [rule["lambdas"]] if self.kind == "certified" else rule.get("lambdas", [])
-        self.n_stages, self._width = len(edges), max(map(len, edges), default=0)
-        self.edges = np.array([[*row, *[np.inf] * (self._width - len(row))] for row in edges] or [[np.inf]])
-        most = max(map(len, lambdas), default=1)
-        self.lambdas = np.array([[*map(float, row), *[np.inf] * (most - len(row))] for row in lambdas] or [[np.inf]])
-        self.next_stage, self.first_child = (np.array(rule.get(name, [0])) for name in ("next_stage", "first_child"))
+        width = max(map(len, rule["edges"]))
+        self.edges = np.array([[*row, *[np.inf] * (width - len(row))] for row in rule["edges"]], dtype=np.float64)
+        self.lambdas, self.tie = np.array([float(each) for each in rule["lambdas"]]), float(rule["tie"])
+        self.next_stage, self.first_child = (np.array(rule[name]) for name in ("next_stage", "first_child"))
 
     def _bin(self, graph: _Graph, row: str, signal: str) -> str:
-        if self._width == 0:
+        if self.edges.shape[1] == 0:
             return graph("Mul", row, 0)
         begun = graph("LessOrEqual", graph("Gather", self.edges, row), graph.column(signal))
         return graph("ReduceSum", graph.cast(begun, np.int64), [1], keepdims=0)
 
     def keenness(self, graph: _Graph, stage: str, signal: str, memory: str) -> tuple[str, str]:
         """Say how keen examples are to go on, and what is remembered about them; all of shape (n_samples,)."""
-        if self.kind == "threshold":
-            return graph("Neg", signal), memory
-        if self.kind == "staged":
-            row = graph("Min", stage, self.n_stages - 1)
-            cell = graph("Add", graph("Mul", row, self.lambdas.shape[1]), self._bin(graph, row, signal))
-            keen = graph("Sub", graph("Gather", self.lambdas.ravel(), cell), graph("Mul", signal, TIE))
-            return graph("Where", graph("GreaterOrEqual", stage, self.n_stages), np.inf, keen), memory
         child = graph("Add", graph("Gather", self.first_child, memory), self._bin(graph, memory, signal))
         memory = graph("Where", graph("Equal", graph("Gather", self.next_stage, memory), stage), child, memory)
-        return graph("Gather", self.lambdas.ravel(), memory), memory
+        return graph("Sub", graph("Gather", self.lambdas, memory), graph("Mul", signal, self.tie)), memory
 
 
 class _Writer:

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FORMAT, VERSION, SETTLED_SLACK, TIE, SUREST = "ipforest-model", 4, 1e-9, 1e-9, 1e-4
+FORMAT, VERSION, SETTLED_SLACK, SUREST = "ipforest-model", 5, 1e-9, 1e-4
 NEEDED = {"kind", "classes", "class_costs", "features", "categories", "table", "prices", "cap", "free", "comes_with"}
 NEEDED |= {"calibrations", "decision"}
 BY_KIND = {"trees": {"trees", "rule", "level"}, "stages": {"stages", "rule", "level"}, "gate": {"gate", "goals"}}
-ROUTER = {"root": [0], "category_set": [], "sets": [], "first_output": [0], "base_score": [0.0], "link": "mean"}
+TESTS = ("root", "left", "right", "feature", "threshold", "missing_left", "category_set", "sets")
 
 LINKS: dict[str, Callable[[Any], Any]] = {
     "identity": lambda margins: margins,
@@ -99,16 +99,13 @@ class Known:
             self.buy(feature)
         self.tested.update(features)
 
-    def _spent(self) -> tuple[Any, float]:
-        """Return what each feature would cost in addition, and what is paid."""
-        cost, units = (np.array(self._document["prices"][name]) for name in ("unit_cost", "units"))
-        is_paid = np.isin(np.arange(cost.size), units[self.bought])
-        return np.where(is_paid, 0, cost)[units].sum(axis=1), float(cost[is_paid].sum())
-
     def _give_up(self) -> None:
-        """Withhold what would take the example above its cap."""
-        price, self.paid = self._spent()
-        if cap := self._document["cap"]:
+        """Add up what is paid; withhold what would take the example above its cap."""
+        cost, units = (np.array(self._document["prices"][name]) for name in ("unit_cost", "units"))
+        is_paid, cap = np.isin(np.arange(cost.size), units[self.bought]), self._document["cap"]
+        self.paid = float(cost[is_paid].sum())
+        if cap:
+            price = np.where(is_paid, 0, cost)[units].sum(axis=1)
             beyond = (self.paid + price > cap["limit"]) & ~self.known & ~self.barred
             self.barred |= beyond
             self.known |= beyond & np.array(cap["missing_seen"])
@@ -118,12 +115,9 @@ class Trees:
     """Averaged or summed trees."""
 
     def __init__(self, document: dict[str, Any], *, classify: bool) -> None:
+        self.root, self.left, self.right, self.feature, self.threshold, *others = (document[name] for name in TESTS)
+        self.missing_left, self.tested_set, self.sets = others
         self.classify, self.averages, self.link = classify, document["link"] == "mean", document["link"]
-        self.root, self.left, self.right = document["root"], document["left"], document["right"]
-        self.feature, self.threshold, self.missing_left = (
-            document[n] for n in ("feature", "threshold", "missing_left")
-        )
-        self.tested_set, self.sets = document["category_set"], document["sets"]
         self.value, self.base = (np.array(document[name], dtype=np.float64) for name in ("value", "base_score"))
         self.columns = np.add.outer(document["first_output"], np.arange(self.value.shape[1]))
         self.dtype, self.is_leaf = np.dtype(document["dtype"]), np.less(self.left, 0)
@@ -134,25 +128,18 @@ class Trees:
             if not self.averages:
                 self.value[node] = (self.lowest[node] + self.highest[node]) / 2
 
-    def child(self, node: int, values: Any) -> int:
-        """Find the child to which a test sends an example."""
-        x = float(self.dtype.type(values[self.feature[node]]))
-        if np.isnan(x):
-            goes_left = self.missing_left[node]
-        elif self.tested_set and self.tested_set[node] >= 0:
-            listed, holds_others = self.sets[self.tested_set[node]]
-            goes_left = ((x >= 0 or x > self.threshold[node]) and int(x) in listed) != holds_others
-        else:
-            goes_left = x <= self.threshold[node]
-        return onward(node, self.left[node] if goes_left else self.right[node])
-
     def reached(self, tree: int, example: Known, tested: set[int]) -> int:
         """Find the node of a tree to which what is known leads; note what is tested."""
-        node = self.root[tree]
-        while self.left[node] >= 0 and example.known[self.feature[node]]:
-            tested.add(self.feature[node])
-            node = self.child(node, example.values)
-        return int(node)
+        node = int(self.root[tree])
+        while self.left[node] >= 0 and example.known[feature := self.feature[node]]:
+            tested.add(feature)
+            x, threshold = float(self.dtype.type(example.values[feature])), self.threshold[node]
+            goes_left = self.missing_left[node] if np.isnan(x) else x <= threshold
+            if self.tested_set and self.tested_set[node] >= 0 and not np.isnan(x):
+                listed, holds_others = self.sets[self.tested_set[node]]
+                goes_left = ((x >= 0 or x > threshold) and int(x) in listed) != holds_others
+            node = onward(node, self.left[node] if goes_left else self.right[node])
+        return node
 
     def foresee(self, example: Known, class_costs: Any = None) -> tuple[Any, bool, float]:
         """Predict from what is known; tell whether the label is settled, and how narrow the bounds of a target are."""
@@ -192,35 +179,17 @@ class Trees:
         return bool(low[leader] > np.delete(high, leader).max() + slack)
 
 
-def keenness(rule: dict[str, Any], stage: int, signal: float, memory: int) -> tuple[float, int]:
-    """Say how keen an example is to go on, and what the rule remembers about it."""
-    if rule["kind"] == "threshold":
-        return -signal, memory
-    if rule["kind"] == "staged":
-        if stage >= len(rule["edges"]):
-            return np.inf, memory
-        place = np.searchsorted(rule["edges"][stage], signal, side="right")
-        return float(rule["lambdas"][stage][place]) - TIE * signal, memory
-    if rule["next_stage"][memory] == stage:
-        memory = rule["first_child"][memory] + int(np.searchsorted(rule["edges"][memory], signal, side="right"))
-    return float(rule["lambdas"][memory]), memory
-
-
 class Part:
     """What buys and answers: trees or stages, which a rule may stop, or a linear function of features."""
 
     def __init__(self, part: dict[str, Any], document: dict[str, Any], *, classify: bool) -> None:
         self._part, self._classify, costs = part, classify, document["class_costs"]
         self._costs = None if costs is None else np.array(costs, dtype=np.float64)
-        self._rule: Any = part.get("rule")
-        self._level = float(part.get("level", "-inf"))
+        self._rule, self._level = part.get("rule"), float(part.get("level", "-inf"))
         self._free, self._stages = part.get("free", document["free"]), part.get("stages", [])
         trees = [each["trees"] for each in self._stages] or [[part["trees"]] if "trees" in part else []]
         self._models = [[Trees(each, classify=classify) for each in averaged] for averaged in trees]
-        routers = [each.get("router") for each in self._stages]
-        self._routers = [
-            r and Trees({**ROUTER, "value": [[0.0]] * len(r["left"]), **r}, classify=False) for r in routers
-        ]
+        self._routers = [each["router"] and Trees(each["router"], classify=False) for each in self._stages]
         self.answer = {"trees": self._walk, "stages": self._climb, "linear": self._weigh}[part["kind"]]
 
     def worth(self, outputs: Any) -> Any:
@@ -229,17 +198,18 @@ class Part:
 
     def _goes_on(self, stage: int, outputs: Any, otherwise: float, memory: int) -> tuple[bool, int]:
         """Tell whether the rule lets an example go on, by how much what speaks for its label leads."""
-        sure = float(np.diff(np.sort(self.worth(outputs))[-2:])[0]) if outputs.size > 1 else otherwise
-        keen, memory = keenness(self._rule, stage, sure, memory)
-        return keen > self._level, memory
+        rule: Any = self._rule
+        sure = np.diff(np.sort(self.worth(outputs))[-2:])[0] if outputs.size > 1 else otherwise
+        if rule["next_stage"][memory] == stage:
+            memory = rule["first_child"][memory] + int(np.searchsorted(rule["edges"][memory], sure, side="right"))
+        return float(rule["lambdas"][memory]) - rule["tie"] * sure > self._level, memory
 
     def _walk(self, example: Known) -> Any:
         """Go through the trees in order; before each purchase the rule may stop."""
         (trees,), stage, memory = self._models[0], 0, 0
         for tree in range(len(trees.root)):
             while trees.left[node := trees.reached(tree, example, example.tested)] >= 0:
-                feature = trees.feature[node]
-                if example.barred[feature]:
+                if example.barred[feature := trees.feature[node]]:
                     break
                 if self._rule is not None and not self._free[feature]:
                     outputs, settled, width = trees.foresee(example, self._costs)
@@ -288,10 +258,7 @@ class Model:
         self._goals = [Part(each, document, classify=classify) for each in goals]
 
     def predict_one(self, fetch: Callable[[Any], Any]) -> Answer:
-        """Predict one example; ``fetch`` gives a feature by its number, NaN where it is missing; categories by name.
-
-        Where the document tells how a table is prepared, it gives a cell by the name of its column instead.
-        """
+        """Predict one example; ``fetch`` gives a feature by its number (a cell by its column, if there is a table)."""
         example, table = Known(fetch, self._document), self._document["table"]
         goal = self._gate is not None and self._gate.answer(example)[0] > self._document["threshold"]
         outputs = self._goals[int(goal)].answer(example)

@@ -1,13 +1,13 @@
 """The arrays of trees in few bytes, for pickles and model files: what follows from other arrays is left out.
 
 Unpacked, every array has the bits that it had. Where children are numbered in pairs as a tree is grown depth first,
-they follow from which nodes are leaves; elsewhere a child is told by its distance from its parent. What all leaves have
-in common is kept once. Floats are small numbers into a table of the values that occur, thresholds into one for each
-feature, which all trees share that are packed together. Where the weights of the classes at a node are whole numbers,
-as the draws of a bootstrap are, they are kept at the leaves alone: those of the nodes above are sums, and shares of
-classes, weights and Gini impurities follow from them. Whatever does not follow to the last bit is kept as it is.
-Integers take as many bytes as they need; the first bytes of all entries stand together, then the second ones; and all
-is deflated.
+they follow from which nodes are leaves; elsewhere a child is told by its distance from its parent. What all leaves
+have in common is kept once. Floats are small numbers into a table of the values that occur, thresholds into one for
+each feature, which all trees share that are packed together; what occurs most often has the smallest number. Where
+the weights of the classes at a node are whole numbers, as the draws of a bootstrap are, they are kept at the leaves
+alone: those of the nodes above are sums, and shares of classes, weights and Gini impurities follow from them.
+Whatever does not follow to the last bit is kept as it is. Integers take as many bytes as they need, and truth values
+a bit; the first bytes of all entries stand together, then the second ones; and all is deflated.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ DISTINCT, SIZES, PLACE = ", distinct", ", sizes", ", place"
 """Group by group the values that occur, how many these are, and where each entry stands among those of its group."""
 PLANES = " by bytes of "
 """Before the type of an array whose first axis goes through the bytes of each entry."""
+BITS = " as bits of "
+"""Before how many truth values there are."""
 MAX_VALUES_PER_BYTE = 100
 """What unpacks to more bytes per byte, and to more than `FREE_BYTES`, is refused."""
 MAX_EXACT_INTEGER = 2**53
@@ -65,7 +67,7 @@ def pack(fields: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
             group = np.maximum(fields["feature"], 0) if name == "threshold" else None
             kept |= _by_node(name, values, structure.is_leaf, group)
     buffer = io.BytesIO()
-    stored: dict[str, Any] = dict(_in_planes(name, _narrow(values)) for name, values in kept.items())
+    stored: dict[str, Any] = dict(_in_bytes(name, _narrow(values)) for name, values in kept.items())
     np.savez_compressed(buffer, **stored)
     return np.frombuffer(buffer.getvalue(), np.uint8)
 
@@ -84,7 +86,7 @@ def unpack(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
         It is damaged, or unpacks to much more than it has bytes.
     """
     stored = read_arrays(io.BytesIO(packed.tobytes()), max(FREE_BYTES, MAX_VALUES_PER_BYTE * packed.size))
-    kept = dict(_out_of_planes(name, values) for name, values in stored.items())
+    kept = dict(_out_of_bytes(name, values) for name, values in stored.items())
     structure = _Structure.of_kept(*(kept.pop(name, None) for name in ("is_leaf", "left_first", "left", "right")))
     names = dict.fromkeys(_without_endings(name) for name in kept)
     sums = [name.removesuffix(AT_LEAVES) for name in names if name.endswith(AT_LEAVES)]
@@ -285,15 +287,16 @@ def _by_value(name: str, values: Array, group: IntArray | None = None) -> dict[s
 
 
 def _distinct(values: FloatArray, group: IntArray) -> dict[str, Array]:
-    """List the values of each group of rows, to the last bit."""
+    """List the values of each group of rows, to the last bit, those first that occur most often."""
     bits, groups = _bits(values).ravel(), np.repeat(group, values[:1].size)
     order = np.lexsort((bits, groups))
     in_order = np.array([groups[order], bits[order]])
     is_new = np.append(True, (in_order[:, 1:] != in_order[:, :-1]).any(axis=0))[: order.size]
-    number, sizes = np.cumsum(is_new) - 1, np.bincount(in_order[0, is_new])
+    number, (group_of, value) = np.cumsum(is_new) - 1, in_order[:, is_new]
+    by_use, sizes = np.lexsort((-np.bincount(number), group_of)), np.bincount(group_of)
     place = np.empty(order.size, dtype=np.int64)
-    place[order] = number - (np.cumsum(sizes) - sizes)[in_order[0]]
-    return {DISTINCT: in_order[1, is_new].view(np.float64), SIZES: sizes, PLACE: place.reshape(values.shape)}
+    place[order] = (np.argsort(by_use) - (np.cumsum(sizes) - sizes)[group_of])[number]
+    return {DISTINCT: value[by_use].view(np.float64), SIZES: sizes, PLACE: place.reshape(values.shape)}
 
 
 def _values_of(kept: Mapping[str, Array], name: str, group: IntArray | None = None) -> Array:
@@ -315,8 +318,10 @@ def _without_endings(name: str) -> str:
     return name
 
 
-def _in_planes(name: str, values: Array) -> tuple[str, Array]:
+def _in_bytes(name: str, values: Array) -> tuple[str, Array]:
     """Put the first bytes of all entries together, then the second ones, as similar bytes deflate better."""
+    if values.dtype == bool and values.ndim == 1:
+        return f"{name}{BITS}{values.size}", np.packbits(values)
     if values.dtype.itemsize == 1 or values.size == 0:
         return name, values
     little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
@@ -324,8 +329,13 @@ def _in_planes(name: str, values: Array) -> tuple[str, Array]:
     return f"{name}{PLANES}{values.dtype.name}", np.ascontiguousarray(planes)
 
 
-def _out_of_planes(name: str, values: Array) -> tuple[str, Array]:
-    """Undo `_in_planes`."""
+def _out_of_bytes(name: str, values: Array) -> tuple[str, Array]:
+    """Undo `_in_bytes`."""
+    if BITS in name:
+        name, _, size = name.partition(BITS)
+        if not 0 <= 8 * values.size - int(size) < 8:
+            raise ValueError(f"{name}: expected bits of {size} truth values, got {values.size} bytes")
+        return name, np.unpackbits(values, count=int(size)).astype(bool)
     name, _, kind = name.partition(PLANES)
     if not kind:
         return name, values

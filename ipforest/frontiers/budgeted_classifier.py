@@ -141,13 +141,17 @@ class ManyFrontiers(JointFrontier):
         self._keep_choosable()
         return self
 
-    def compact(self, budget: object | None = None) -> Self:
+    def compact(self, budget: object | None = None, *, keep_passed: bool = True) -> Self:
         """Return the model at one budget by itself, to be saved or sent: it goes to no other budget.
 
         Parameters
         ----------
         budget : number, optional
             By default that of this model.
+        keep_passed : bool, default=True
+            Whether a cascade keeps the stages at which its rule lets every example go on. Without them it predicts and
+            buys the same; but a session orders at once what several stages see, and one that ends early, as something
+            cannot be had, answers from an earlier stage.
 
         Returns
         -------
@@ -162,8 +166,8 @@ class ManyFrontiers(JointFrontier):
         other.members_, other.choice_ = other.frontier_.choosable((self.members_[number],)), 0
         policy = other.policy()
         if isinstance(policy, StagesInOrder):
-            other.trees_ = policy.compact()
-            other.members_ = (other.members_[0]._replace(policy=other.trees_),)
+            compact = policy.compact(keep_passed=keep_passed)
+            other.members_ = (other.members_[0].compact(compact, int(other.frontier_.rule[0])),)
         other._validation = None
         other.__dict__.pop("estimators_", None)
         return other

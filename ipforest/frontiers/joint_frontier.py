@@ -90,6 +90,11 @@ class Member(NamedTuple):
             return self.policy.stopped(rule, level)
         return EarlyExitPolicy(self.policy, rule, level, free, class_costs)
 
+    def compact(self, policy: StagesInOrder, rule: int) -> Self:
+        """Return it with a compact policy, stopped by one of its rules, or by none, in place of its own."""
+        learnt = [LearntStopping(policy._rule, self.learnt[rule].curve)] if rule >= 0 else []
+        return self._replace(policy=policy, learnt=(*self.learnt[: max(rule, 0)], *learnt))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemberFrontier(Frontier):
@@ -323,7 +328,12 @@ class JointFrontier(BudgetedEstimator):
         super()._choose()
         if not self._least_total:
             self._warn_if_nothing_is_bought()
-        self.trees_ = self.members_[self.frontier_.member[self.choice_]].policy
+
+    @property
+    def trees_(self) -> TreesInOrder | StagesInOrder:
+        """The ensemble or cascade that is chosen, as it buys when no example stops."""
+        policy: TreesInOrder | StagesInOrder = self.members_[self.frontier_.member[self.choice_]].policy
+        return policy
 
     @property
     def _price_of_loss(self) -> float:

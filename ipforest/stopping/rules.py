@@ -6,7 +6,7 @@ policy, and a higher level stops everyone sooner or at the same stage; so one so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -667,6 +667,15 @@ class StagedRule:
     def may_go_on(self, stage: int, level: float) -> bool:
         """Tell whether an example may go on from a stage at a level, if signals are not negative."""
         return stage >= len(self.lambdas) or bool(self.lambdas[stage].max() > level)
+
+    def may_stop(self, stage: int, level: float, most: float) -> bool:
+        """Tell whether an example may stop at a stage at a level, if signals are at most ``most``."""
+        return stage < len(self.lambdas) and bool(self.lambdas[stage].min() - TIE * most <= level)
+
+    def without(self, stages: Collection[int]) -> StagedRule:
+        """Return the rule of what other stages are left."""
+        left = [stage for stage in range(len(self.lambdas)) if stage not in stages]
+        return StagedRule(tuple(self.edges[stage] for stage in left), tuple(self.lambdas[stage] for stage in left))
 
     def tables(self) -> RuleTables:
         """Write the rule as compiled walks read it."""

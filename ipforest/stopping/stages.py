@@ -32,6 +32,7 @@ from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.session import Seller, Unit
 from ipforest.stopping.rules import (
     FittedRule,
+    StagedRule,
     StageOutputs,
     StoppingPaths,
     ThresholdStopping,
@@ -217,25 +218,54 @@ class StagesInOrder:
         other._rule, other._level, other._trees = rule, level, self._trees
         return other
 
-    def compact(self) -> StagesInOrder:
-        """Leave out the stages that no example reaches, and what forests know besides what their leaves answer."""
+    def compact(self, *, keep_passed: bool = True) -> StagesInOrder:
+        """Leave out the stages that no example reaches, and what forests know besides what their leaves answer.
+
+        Parameters
+        ----------
+        keep_passed : bool, default=True
+            Whether stages stay at which the rule lets every example go on. Only a session that ends before what
+            follows is known answers from these.
+        """
         if any(stage.sees_before for stage in self.stages):
             return self
-        reached, goals = np.zeros(len(self.stages), dtype=bool), []
-        reached[0] = True
-        for number, stage in enumerate(self.stages):
-            goals.append(stage.following if self._may_go_on(number) else np.full_like(stage.following, END))
-            if reached[number]:
-                reached[goals[-1][goals[-1] != END]] = True
-        number_of = np.append(np.cumsum(reached) - 1, END)
-        stages = [
-            replace(_without_counts(stage), following=number_of[goal])
-            for stage, goal, is_reached in zip(self.stages, goals, reached, strict=True)
-            if is_reached
+        goals = [
+            stage.following if self._may_go_on(number) else np.full_like(stage.following, END)
+            for number, stage in enumerate(self.stages)
         ]
-        other = StagesInOrder(stages, self._costs, self._max_cost, self._rule, self._level, self._class_costs)
+        is_kept = np.arange(len(self.stages)) == 0
+        for number in range(len(self.stages)):
+            if is_kept[number]:
+                is_kept[goals[number][goals[number] != END]] = True
+        rule, instead = self._rule, np.append(np.arange(len(self.stages)), END)
+        if not keep_passed and isinstance(rule, StagedRule):
+            depths = self._passed_depths(rule, is_kept)
+            rule = rule.without(depths)
+            for number in np.flatnonzero(is_kept & np.isin(self._depth, depths))[::-1]:
+                is_kept[number], instead[number] = False, instead[goals[number][0]]
+        number_of = np.append(np.cumsum(is_kept) - 1, END)[instead]
+        stages = [
+            replace(_without_counts(self.stages[number]), following=number_of[goals[number]])
+            for number in np.flatnonzero(is_kept).tolist()
+        ]
+        other = StagesInOrder(stages, self._costs, self._max_cost, rule, self._level, self._class_costs)
         other._packs_together = True
         return other
+
+    def _passed_depths(self, rule: StagedRule, reached: BoolArray) -> list[int]:
+        """List the depths, but that of the first stage, at which all stages hand all their examples on to another."""
+        most = 1.0 if self._class_costs is None else float(np.ptp(self._class_costs))
+        return [
+            depth
+            for depth in range(1, int(self._depth.max()))
+            if not rule.may_stop(depth, self._level, most)
+            and all(self._hands_all_on(number) for number in np.flatnonzero(reached & (self._depth == depth)).tolist())
+        ]
+
+    def _hands_all_on(self, number: int) -> bool:
+        """Tell whether there is one stage that follows, which all examples can pay."""
+        goals = self.stages[number].following
+        return goals.size == 1 and goals[0] != END and bool(self.affordable[goals[0]])
 
     def _may_go_on(self, number: int) -> bool:
         """Tell whether the rule lets an example go on from a stage; the margin between classes is never negative."""
@@ -243,6 +273,12 @@ class StagesInOrder:
         if may_go_on is None or not is_classifier(self.stages[number].model):
             return True
         return bool(may_go_on(int(self._depth[number]), self._level))
+
+    def __copy__(self) -> Self:
+        """Copy the stages as they are: packing forests takes seconds."""
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self))
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**vars(self), "_trees": {}}

@@ -162,3 +162,9 @@ def _archive(**arrays):
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
     return np.frombuffer(buffer.getvalue(), np.uint8)
+
+
+@pytest.mark.parametrize("n_bits", [2**40, 7, -1])
+def test_truth_values_of_another_number_than_there_are_bytes_are_refused(n_bits):
+    with pytest.raises(ValueError, match=f"is_leaf: expected bits of {n_bits} truth values, got [12] bytes"):
+        unpack(_archive(**{f"is_leaf as bits of {n_bits}": np.zeros(1 if n_bits != 7 else 2, np.uint8)}))

@@ -250,6 +250,10 @@ def test_a_compact_model_is_that_of_one_budget(
     lean: BudgetedClassifier, parts: Any, budget: float, tmp_path: Path
 ) -> None:
     whole, compact = lean.at_budget(budget), lean.compact(budget)
+    passed_over = lean.compact(budget, keep_passed=False)
+    np.testing.assert_array_equal(passed_over.predict_proba(parts[2]), whole.predict_proba(parts[2]))
+    np.testing.assert_array_equal(passed_over.cost(parts[2]), whole.cost(parts[2]))
+    assert len(pickle.dumps(passed_over)) <= len(pickle.dumps(compact))
     np.testing.assert_array_equal(compact.predict_proba(parts[2]), whole.predict_proba(parts[2]))
     np.testing.assert_array_equal(compact.acquired(parts[2]), whole.acquired(parts[2]))
     assert compact.chosen_.split()[-3:] == whole.chosen_.split()[-3:]  # of its stages some may be gone
@@ -258,7 +262,9 @@ def test_a_compact_model_is_that_of_one_budget(
     assert len(compact.members_) == 1
     assert len(pickle.dumps(compact)) < len(pickle.dumps(whole)) / 2
     assert len(lean.members_) > 1
-    read = load_model(save_model(compact, tmp_path / "one.skops"))
+    file = save_model(compact, tmp_path / "one.skops")
+    assert file.stat().st_size < 1.2 * len(pickle.dumps(compact)) + 20_000  # trees are in it once
+    read = load_model(file)
     np.testing.assert_array_equal(read.predict(parts[2]), whole.predict(parts[2]))
     cheapest = compact.frontier_.cost[0]
     if cheapest > 0:

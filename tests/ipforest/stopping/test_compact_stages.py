@@ -1,17 +1,21 @@
 """Stages of forests without what no example reaches and no answer needs: the same answers in fewer bytes."""
 
 import pickle
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_wine
+from sklearn.tree import DecisionTreeRegressor
 
 from ipforest import NestedCascade, NestedStages
 from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
 from ipforest.frontiers import AveragedTrees, AveragedTreesRegressor
 from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
+from ipforest.stopping.stages import StagesInOrder
 from ipforest.tabular.model_files import load_model, save_model
 
 X, Y = load_wine(return_X_y=True)
@@ -53,6 +57,38 @@ def test_stages_that_no_example_reaches_are_left_out() -> None:
     policy = model.policy()
     sizes = [len(policy.stopped(model.rule_, level).compact().stages) for level in (-np.inf, model.level_, np.inf)]
     assert sizes[0] == len(policy.stages) >= sizes[1] > sizes[2] == 1
+
+
+@pytest.mark.parametrize("class_costs", [None, [[0, 1, 2], [3, 0, 1], [1, 1, 0]]])
+def test_stages_that_all_examples_pass_may_be_left_out(class_costs: Any) -> None:
+    model = clone(cascade(OptimalStopping(n_bins=3, min_support=10))).set_params(class_costs=class_costs).fit(X, Y)
+    n_stages = []
+    for level in (-np.inf, *np.unique(model.curve_.level)[:8], np.inf):
+        whole = model.policy().stopped(model.rule_, float(level))
+        compact = pickle.loads(pickle.dumps(whole.compact(keep_passed=False)))
+        require_same(whole, compact, model, HOLES)
+        n_stages.append(len(compact.stages))
+    assert n_stages[0] == 2
+    assert max(n_stages) > 2
+
+
+def test_stages_that_part_examples_are_kept() -> None:
+    model = cascade(OptimalStopping(n_bins=3, min_support=10))
+    first, *others = model.policy().stopped(model.rule_, -np.inf).stages
+    tree = DecisionTreeRegressor(max_depth=1).fit(X[:, others[0].features], Y)
+    parting = replace(others[0], router=tree, following=np.array([-1, 2, 3]))
+    policy = StagesInOrder((first, parting, *others[1:]), model.costs_, rule=model.rule_)
+    compact = policy.compact(keep_passed=False)
+    require_same(policy, compact, model, HOLES)
+    assert [stage.router is None for stage in compact.stages] == [True, False, True]
+    capped = StagesInOrder(model.stages_, model.costs_, max_cost=3, rule=model.rule_)
+    require_same(capped, capped.compact(keep_passed=False), model, HOLES)
+
+
+def test_stopping_compact_stages_packs_no_forests(monkeypatch: Any) -> None:
+    compact = cascade(ThresholdStopping()).policy().compact()
+    monkeypatch.setattr("ipforest.stopping.stages.pack_forests", None)
+    assert compact.stopped(ThresholdStopping(), 0.0).stages == compact.stages
 
 
 def test_stages_of_regressors_keep_what_their_leaves_say() -> None:
