@@ -121,8 +121,8 @@ EXPERIMENT = Experiment(
         "not have",
         "networks have 64 hidden units, no dropout and a fixed number of epochs, and see standardised features; theirs "
         "have 128, stop early, and see centred ones",
-        "the front end buys so many features on average, and chooses by the area on the fifth that is for that, by which "
-        "GDFS and DIME choose nothing; they buy as many for each message",
+        "the front end buys so many features on average, and chooses by the area on the fifth that is for that; "
+        "GDFS and DIME choose nothing there, and buy as many for each message",
     ),
     quick="1 split, 500 messages to train on",
     data=("spambase",),
