@@ -252,22 +252,18 @@ def _nested(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds; the best of today's methods is chosen on validation, seed by seed."""
     groups = grouped([*records, *_best_of_today(records)], "data", "method", "budget")
-    rows = []
-    for data, method in dict.fromkeys(key[:2] for key in groups):
-        for budget in BUDGETS[data]:
-            runs = groups[data, method, budget]
-            rows.append(
-                {
-                    "data": data,
-                    "method": method,
-                    "budget": budget,
-                    **mean_and_error("error", [run["error"] for run in runs]),
-                    **mean_and_error("cost", [run["cost"] for run in runs]),
-                    **mean_and_error("gain", gains(runs, groups.get((data, _reference(method), budget), []))),
-                    "runs": len(runs),
-                }
-            )
-    return rows
+    return [
+        {
+            "data": data,
+            "method": method,
+            "budget": budget,
+            **mean_and_error("error", [run["error"] for run in runs]),
+            **mean_and_error("cost", [run["cost"] for run in runs]),
+            **mean_and_error("gain", gains(runs, groups.get((data, _reference(method), budget), []))),
+            "runs": len(runs),
+        }
+        for (data, method, budget), runs in groups.items()
+    ]
 
 
 def _reference(method: str) -> str:
