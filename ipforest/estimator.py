@@ -1032,6 +1032,12 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         nothing = np.nan if get_tags(self).input_tags.allow_nan else 0.0
         return frame.reindex(columns=names if in_order else [*given, *absent], fill_value=nothing)
 
+    def _take_names_of(self, inner: Any) -> None:
+        """Take over the names of the columns that an estimator inside was trained on, or that they have none."""
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(inner, "feature_names_in_"):
+            self.feature_names_in_ = inner.feature_names_in_
+
     def _note_missing(self, training: Array) -> None:
         """Remember in which columns training had missing values."""
         self._missing_seen = np.asarray(np.isnan(training).any(axis=0))

@@ -33,13 +33,25 @@ def split(data: Dataset, seed: int) -> Parts:
     if data.split is not None and set(np.unique(data.split)) == {0, 1, 2}:
         masks = [data.split == part for part in range(3)]
         return Parts(*(array for mask in masks for array in (data.X[mask], data.y[mask])))
-    X_train, X_rest, y_train, y_rest = train_test_split(
-        data.X, data.y, test_size=0.5, stratify=data.y, random_state=seed
-    )
+    half, quarter = data.y.size // 2, (data.y.size + 1) // 2 // 2
+    return split_parts(data.X, data.y, (half, quarter, data.y.size - half - quarter), seed)
+
+
+def split_parts(X: Array, y: Array, sizes: tuple[int, int, int], seed: int) -> Parts:
+    """Draw so many train, validation and test examples, each class in proportion."""
+    train, validation, test = sizes
+    X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=train, stratify=y, random_state=seed)
     X_validation, X_test, y_validation, y_test = train_test_split(
-        X_rest, y_rest, test_size=0.5, stratify=y_rest, random_state=seed
+        X_rest, y_rest, train_size=validation, test_size=test, stratify=y_rest, random_state=seed
     )
     return Parts(X_train, y_train, X_validation, y_validation, X_test, y_test)
+
+
+def half_and_quarters(X: Array, y: Array, seed: int, most: tuple[int, int, int] | None = None) -> Parts:
+    """Draw half, a quarter and a quarter of the examples, as float64, and no more than so many of each."""
+    sizes = [int(share * y.size) for share in (0.5, 0.25, 0.25)]
+    train, validation, test = sizes if most is None else map(min, sizes, most)
+    return split_parts(X.astype(np.float64), y, (train, validation, test), seed)
 
 
 def train_and_split(data: Dataset, n_trees: int, seed: int, max_features: str | None = "sqrt") -> tuple[Forest, Parts]:

@@ -21,12 +21,11 @@ from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.datasets import Dataset
 from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank_methods
-from ipforest.experiments.demo import Parts
+from ipforest.experiments.demo import Parts, half_and_quarters
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.methods import METHODS, OURS, Task, available, choices_within
 from ipforest.experiments.metrics import area_under_roc, clipped_log_loss
 from ipforest.experiments.options import Option
-from ipforest.experiments.own.early_exit import split_parts
 from ipforest.experiments.rows import grouped, standard_error
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest, ForestSearch
@@ -79,12 +78,10 @@ def drawn(data: Dataset, seed: int, n_rows: int = PARTS[0]) -> tuple[Parts, Feat
     seed, n_rows : int
         At most so many examples to train on, and half as many to choose on.
     """
-    X, y = data.X.astype(np.float64), data.y
+    y = data.y
     if data.name == "letter":
         y = (y < len(data.class_names) // 2).astype(np.int64)
-    limits = (n_rows, n_rows // 2, PARTS[2])
-    shares = [min(most, int(share * y.size)) for most, share in zip(limits, (0.5, 0.25, 0.25), strict=True)]
-    return split_parts(X, y, (shares[0], shares[1], shares[2]), seed), data.costs
+    return half_and_quarters(data.X, y, seed, most=(n_rows, n_rows // 2, PARTS[2])), data.costs
 
 
 def budgets_for(costs: FeatureCosts) -> tuple[float, ...]:

@@ -248,10 +248,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             )
         self.estimator_ = ensemble
         self.n_features_in_, self._column_labels = ensemble.n_features_in_, None
-        if hasattr(ensemble, "feature_names_in_"):
-            self.feature_names_in_ = ensemble.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._take_names_of(ensemble)
         self.costs_ = self._read_costs()
         classes = getattr(ensemble, "classes_", None)
         self._keep_classes(classes)

@@ -168,9 +168,7 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self.costs_, self.split_cost_ = self.estimator_.costs_, self.estimator_.split_cost_
         self.class_costs_, self.categories_ = self.estimator_.class_costs_, self.estimator_.categories_
         self.n_features_in_ = self.estimator_.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(self.estimator_, "feature_names_in_"):
-            self.feature_names_in_ = self.estimator_.feature_names_in_
+        self._take_names_of(self.estimator_)
         classes = np.asarray(self.estimator_.classes_) if is_classifier(self) else None
         self._keep_classes(classes)
         examples = self._checked(X)

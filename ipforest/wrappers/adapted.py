@@ -177,8 +177,7 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
             self.model_ = clone(inner).fit(_safe_indexing(X, training), np.asarray(y)[training], **told)
         if X_val is not None:
             held_out, held_out_weight = (X_val, y_val), None
-        if hasattr(self.model_, "feature_names_in_"):
-            self.feature_names_in_ = self.model_.feature_names_in_
+        self._take_names_of(self.model_)
         self.costs_, self.classes_ = self.model_.costs_, np.asarray(self.model_.classes_)
         examples, labels = self.model_._checked_part(*held_out, self.classes_, "y" if X_val is None else "y_val")
         counts = np.ones(labels.size) if held_out_weight is None else held_out_weight

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_classification
@@ -150,6 +151,13 @@ def test_an_estimator_that_is_not_fitted_is_trained_on_other_examples():
     given = CalibratedClassifier(inner).fit(X[TRAINED], y[TRAINED], X[HELD_OUT], y[HELD_OUT])
     expected = calibrated(inner.fit(X[TRAINED], y[TRAINED]), X[HELD_OUT], y[HELD_OUT])
     np.testing.assert_array_equal(given.predict_proba(X), expected.predict_proba(X))
+
+
+def test_names_of_columns_are_those_of_the_last_fit():
+    table = pd.DataFrame(X[:150], columns=list("abcdef"))
+    adapted = ThresholdClassifier(BudgetPrune(RandomForestClassifier(3, random_state=0)), threshold=0.4, random_state=0)
+    assert adapted.fit(table, y[:150]).feature_names_in_.tolist() == list("abcdef")
+    assert not hasattr(adapted.fit(X[:150], y[:150]), "feature_names_in_")
 
 
 def test_a_pipeline_is_calibrated_in_the_columns_of_its_table():

@@ -138,6 +138,7 @@ def require_the_same(policy: Policy, seller: Seller, X: Array, max_cost: Any) ->
     sessions = Sessions(policy, seller, X.shape[0], max_cost=max_cost)
     sessions.see(X)
     outputs, tests = walk(X)
+    np.testing.assert_array_equal(walk(X, answers=False)[1], tests)
     np.testing.assert_array_equal(outputs, sessions.outputs)
     np.testing.assert_array_equal(tests, sessions.tests)
     np.testing.assert_array_equal(tests > 0, sessions.bought)

@@ -8,11 +8,11 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
 from ipforest._internal.arrays import Array, FloatArray
-from ipforest.experiments.demo import Parts
+from ipforest.experiments.demo import Parts, split_parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.options import Option, choose, levels
 from ipforest.experiments.own import early_exit
-from ipforest.experiments.own.early_exit import N_LEVELS, split_parts
+from ipforest.experiments.own.early_exit import N_LEVELS
 from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
 from ipforest.stopping.branching import BranchingCascade
 from ipforest.stopping.nested import NestedCascade

@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import train_test_split
 
 from ipforest import datasets
 from ipforest._internal.arrays import Array
@@ -19,7 +18,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
-from ipforest.experiments.demo import Parts
+from ipforest.experiments.demo import Parts, split_parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
@@ -116,16 +115,6 @@ def load(name: str, seed: int) -> Parts:
         if letters:
             y = (y < len(data.class_names) // 2).astype(np.int64)
     return split_parts(X, y, SIZES[name], seed)
-
-
-def split_parts(X: Array, y: Array, sizes: tuple[int, int, int], seed: int) -> Parts:
-    """Draw so many train, validation and test examples, each class in proportion."""
-    train, validation, test = sizes
-    X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=train, stratify=y, random_state=seed)
-    X_validation, X_test, y_validation, y_test = train_test_split(
-        X_rest, y_rest, train_size=validation, test_size=test, stratify=y_rest, random_state=seed
-    )
-    return Parts(X_train, y_train, X_validation, y_validation, X_test, y_test)
 
 
 def _cegb(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
@@ -263,22 +252,18 @@ def _nested(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds; the best of today's methods is chosen on validation, seed by seed."""
     groups = grouped([*records, *_best_of_today(records)], "data", "method", "budget")
-    rows = []
-    for data, method in dict.fromkeys(key[:2] for key in groups):
-        for budget in BUDGETS[data]:
-            runs = groups[data, method, budget]
-            rows.append(
-                {
-                    "data": data,
-                    "method": method,
-                    "budget": budget,
-                    **mean_and_error("error", [run["error"] for run in runs]),
-                    **mean_and_error("cost", [run["cost"] for run in runs]),
-                    **mean_and_error("gain", gains(runs, groups.get((data, _reference(method), budget), []))),
-                    "runs": len(runs),
-                }
-            )
-    return rows
+    return [
+        {
+            "data": data,
+            "method": method,
+            "budget": budget,
+            **mean_and_error("error", [run["error"] for run in runs]),
+            **mean_and_error("cost", [run["cost"] for run in runs]),
+            **mean_and_error("gain", gains(runs, groups.get((data, _reference(method), budget), []))),
+            "runs": len(runs),
+        }
+        for (data, method, budget), runs in groups.items()
+    ]
 
 
 def _reference(method: str) -> str:

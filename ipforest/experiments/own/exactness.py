@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
+from ipforest.experiments.demo import half_and_quarters
 from ipforest.experiments.experiment import Cell, Experiment, Record
-from ipforest.experiments.own.early_exit import split_parts
 from ipforest.experiments.rows import grouped, mean_and_error, with_mean
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
@@ -38,8 +38,7 @@ def run(cell: Cell) -> list[Record]:
     Half of the examples train, a quarter says what features cost, a quarter tests.
     """
     data = datasets.load(cell["data"])
-    shares = [int(share * data.y.size) for share in (0.5, 0.25, 0.25)]
-    parts = split_parts(data.X.astype(np.float64), data.y, (shares[0], shares[1], shares[2]), cell["seed"])
+    parts = half_and_quarters(data.X, data.y, cell["seed"])
     forest = RandomForestClassifier(N_TREES, random_state=cell["seed"]).fit(parts.X_train, parts.y_train)
     whole = BudgetPrune(forest, feature_costs=data.costs, lam=0).fit(parts.X_validation)
     largest = float(whole.result_.cost)

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
+from ipforest.experiments.demo import half_and_quarters
 from ipforest.experiments.experiment import Cell, Experiment, Record
-from ipforest.experiments.own.early_exit import split_parts
 from ipforest.experiments.rows import MEAN, grouped, mean_and_error, panels, with_mean
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
@@ -31,8 +31,7 @@ def cells(quick: bool, seed: int) -> list[Cell]:
 def run(cell: Cell) -> list[Record]:
     """Train on three quarters, a third of which says what features cost; measure each budget on the last quarter."""
     data = datasets.load(cell["data"])
-    shares = [int(share * min(data.y.size, 8000)) for share in (0.5, 0.25, 0.25)]
-    parts = split_parts(data.X.astype(np.float64), data.y, (shares[0], shares[1], shares[2]), cell["seed"])
+    parts = half_and_quarters(data.X, data.y, cell["seed"], most=(4000, 2000, 2000))
     X = np.concatenate([parts.X_train, parts.X_validation])
     y = np.concatenate([parts.y_train, parts.y_validation])
     forest = RandomForestClassifier(N_TREES, random_state=cell["seed"])
