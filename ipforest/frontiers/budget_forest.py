@@ -51,6 +51,9 @@ PRICED_LEAF, PRICED_LEAF_SHARE = 5, 1 / 200
 Among few examples some split always seems worth its price.
 """
 
+LOOKAHEAD_LEAF_SHARE = 1 / 2000
+"""Least share of all examples per leaf of trees that look ahead, of which each node takes a millisecond."""
+
 UNAFFORDABLE = 1e12
 
 NESTED_TREES = 0.7
@@ -246,7 +249,9 @@ class GrownForests(GrownFrontier):
     ) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
         forests = encoded.forests(min(self.n_estimators, JUDGING_TREES), self._leaf_sizes, work.check)
-        whole = PartsByContext(encoded.training, self._lookahead_grower, forests, encoded.of_feature).part()
+        whole = PartsByContext(
+            encoded.training, self._lookahead_grower(encoded.training.y.size), forests, encoded.of_feature
+        ).part()
         if whole.sides:
             plans = ContextCascades(whole, seller)
             for stages in plans.stages(self._models(plans.wanted, encoded, random, work)):
@@ -281,9 +286,8 @@ class GrownForests(GrownFrontier):
                 models[place] = encoded.before(trees, wanted[place][0])
         return models
 
-    @property
-    def _lookahead_grower(self) -> LookaheadGrower:
-        return LookaheadGrower(max(self._leaf_sizes[0], PRICED_LEAF))
+    def _lookahead_grower(self, n_samples: int) -> LookaheadGrower:
+        return LookaheadGrower(max(self._leaf_sizes[0], PRICED_LEAF, int(LOOKAHEAD_LEAF_SHARE * n_samples)))
 
     @property
     def _leaf_sizes(self) -> Sequence[int]:
@@ -304,13 +308,13 @@ class GrownForests(GrownFrontier):
         priced = largest_price * np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas - 1)
         yield forest.prune(Pruning(np.zeros(forest.n_internal, dtype=bool)))
         yield forest
-        bought = self._pruned(forest, unpriced.out_of_bag, training, paying)
+        bought = self._pruned(forest, unpriced.out_of_bag, training, paying, data.work)
         yield from bought
         for lam in priced.tolist():
             forest, errors = self._grow(
                 self._priced(lam, leaf, data.encoded.size), data, self._nothing_bought(data), random
             )
-            pruned = [forest, *self._pruned(forest, errors, training, paying)]
+            pruned = [forest, *self._pruned(forest, errors, training, paying, data.work)]
             yield from pruned
             bought += pruned
         if self._search.regrow:
@@ -338,27 +342,29 @@ class GrownForests(GrownFrontier):
 
     def _looking_ahead(self, training: Labelled, random: Any, work: Work) -> Iterator[Forest]:
         """Grow a forest with lookahead, and prune it."""
-        task, grower = self._task, self._lookahead_grower
+        task, grower = self._task, self._lookahead_grower(training.y.size)
         encoded = task.encoded(training.y)
 
         def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTree]:
-            work.check()
             return [
-                task.look_ahead(grower, training.X, encoded, row, seed) for row, seed in zip(drawn, seeds, strict=True)
+                task.look_ahead(grower, training.X, encoded, row, seed, work.check)
+                for row, seed in zip(drawn, seeds, strict=True)
             ]
 
         trees, out_of_bag = bagged(grow, self._search.n_lookahead, training.weight, random)
         forest = task.forest(trees, self.n_features_in_)
         yield forest
-        yield from self._pruned(forest, out_of_bag, training, sample_of(training, MOST_COST_ROWS, random))
+        yield from self._pruned(forest, out_of_bag, training, sample_of(training, MOST_COST_ROWS, random), work)
 
-    def _pruned(self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled) -> list[Forest]:
+    def _pruned(
+        self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled, work: Work
+    ) -> list[Forest]:
         """Prune a forest along its path, by the errors of each tree on the examples that it was not grown on."""
         errors = (training.X, training.y, out_of_bag if out_of_bag.any() else training.weight)
         instance = PruningInstance.from_forest(
             forest, paying.X, self.costs_, self._loss_of_nodes, errors, resolution=FITS_PATH
         )
-        path = prune_path(instance)
+        path = prune_path(instance, progress=lambda *_: work.check())
         chosen = spread_prunings(path, self._search.n_prunings)
         return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
 
