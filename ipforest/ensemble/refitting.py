@@ -111,7 +111,7 @@ def refit_by_newton(
     for number, ((start, stop), columns) in enumerate(zip(trees, trees.output_columns(), strict=True)):
         check()
         reached = sample.leaves[number]
-        gradient, hessian = (part[:, columns] for part in sample.loss.derivatives(margins, sample.targets))
+        gradient, hessian = sample.loss.derivatives(margins, sample.targets, columns)
         sums = trees.sums_of_tree(number, reached, np.hstack([weight * gradient, weight * hessian, weight]))
         G, H = np.split(sums[:, :-1], 2, axis=1)
         passed = sums[:, -1] > 0
