@@ -177,7 +177,7 @@ def _second_order_losses(
 ) -> FloatArray:
     loss = trees.margin_loss
     value = trees.value[slice(*trees.tree_offsets[number : number + 2].tolist())]
-    gradient, hessian = (part[:, columns] for part in loss.derivatives(margins, targets))
+    gradient, hessian = loss.derivatives(margins, targets, columns)
     largest = np.abs(value).max(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         deepest = np.where(gradient == 0, 0.0, np.square(gradient) / (2 * hessian))

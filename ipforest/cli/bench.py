@@ -18,6 +18,31 @@ from ipforest.cli.options import (
     seed_number,
 )
 
+SOLVING = {
+    "method": "method",
+    "data": "data",
+    "trees": "trees",
+    "examples": "examples",
+    "triples": "triples",
+    "kept_share": "kept",
+    "seconds": "seconds",
+    "peak_mib": "MiB",
+    "breakpoints": "breakpoints",
+    "status": "status",
+}
+TRAINING = {
+    "method": "method",
+    "data": "data",
+    "examples": "examples",
+    "seconds": "CPU seconds",
+    "wall": "seconds",
+    "to_grid": "to grid",
+    "to_all_rounds": "to all rounds",
+    "peak_mib": "MiB",
+    "pickle_mb": "pickle MB",
+}
+"""Columns of the CSV that the table shows, and their headings."""
+
 
 def add(commands: Subparsers) -> None:
     """Describe the command."""
@@ -77,12 +102,12 @@ def run(options: Arguments) -> int:
     if options.json:
         print(json.dumps(rows))
         return DONE
-    facts = ("method", "data", "trees", "examples", "triples")
-    keys = (*facts, "kept_share", "seconds", "peak_mib", "breakpoints", "status")
-    headings = [{"kept_share": "kept", "peak_mib": "MiB"}.get(key, key) for key in keys]
-    table = new_table("Seconds and peak memory, each in its own process", *headings, left=("method", "data", "status"))
+    columns = TRAINING if options.what == "training" else SOLVING
+    table = new_table(
+        "Seconds and peak memory, each in its own process", *columns.values(), left=("method", "data", "status")
+    )
     for row in rows:
-        table.add_row(*(str(row[key]) for key in keys))
+        table.add_row(*(str(row[key]) for key in columns))
     plain_console().print(table)
     print(f"Wrote {file}.")
     return DONE

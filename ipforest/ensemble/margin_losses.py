@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from math import exp
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import FloatArray, in_rows
+from ipforest._internal.kernels import njit
 
 __all__ = ["MARGIN_LOSSES", "MarginLoss", "checked_targets", "checked_weights", "encode_targets"]
 
 Values = Callable[[FloatArray, FloatArray], FloatArray]
-Derivatives = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+
+ALL = slice(None)
+
+
+class Derivatives(Protocol):
+    """First and second derivatives of a loss by some of the outputs, by default all."""
+
+    def __call__(
+        self, margins: FloatArray, targets: FloatArray, outputs: slice = ALL, /
+    ) -> tuple[FloatArray, FloatArray]:
+        """Compute them, each of shape (n_samples, n_of_these_outputs)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,39 +38,71 @@ class MarginLoss:
     ----------
     value : callable (margins, targets) -> ndarray, shape (n_samples,)
         Loss of each example, >= 0 or bounded below; margins and targets have shape (n_samples, n_outputs).
-    derivatives : callable (margins, targets) -> (gradient, hessian), each of shape (n_samples, n_outputs)
-        First and second derivatives, one output at a time.
+    derivatives : Derivatives
     """
 
     value: Values
     derivatives: Derivatives
 
 
-def _log_derivatives(margins: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
-    mean = np.exp(margins)
-    return mean - targets, mean
+def _square_derivatives(
+    margins: FloatArray, targets: FloatArray, outputs: slice = ALL, /
+) -> tuple[FloatArray, FloatArray]:
+    distance = margins[:, outputs] - targets[:, outputs]
+    return distance, np.ones_like(distance)
 
 
-def _logit_derivatives(margins: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
-    p = expit(margins)
-    return p - targets, p * (1 - p)
+def _log_derivatives(
+    margins: FloatArray, targets: FloatArray, outputs: slice = ALL, /
+) -> tuple[FloatArray, FloatArray]:
+    mean = np.exp(margins[:, outputs])
+    return mean - targets[:, outputs], mean
 
 
-def _half_logit_derivatives(margins: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
-    gradient, hessian = _logit_derivatives(2 * margins, targets)
+def _logit_derivatives(
+    margins: FloatArray, targets: FloatArray, outputs: slice = ALL, /
+) -> tuple[FloatArray, FloatArray]:
+    p = expit(margins[:, outputs])
+    return p - targets[:, outputs], p * (1 - p)
+
+
+def _half_logit_derivatives(
+    margins: FloatArray, targets: FloatArray, outputs: slice = ALL, /
+) -> tuple[FloatArray, FloatArray]:
+    gradient, hessian = _logit_derivatives(2 * margins, targets, outputs)
     return 2 * gradient, 4 * hessian
 
 
-def _softmax_derivatives(margins: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
-    p = np.exp(margins - margins.max(axis=1, keepdims=True))
-    p /= p.sum(axis=1, keepdims=True)
-    return p - targets, p * (1 - p)
+def _softmax_derivatives(
+    margins: FloatArray, targets: FloatArray, outputs: slice = ALL, /
+) -> tuple[FloatArray, FloatArray]:
+    first, past, _ = outputs.indices(margins.shape[1])
+    p = _softmax(in_rows(margins), first, past)
+    return p - targets[:, outputs], p * (1 - p)
+
+
+@njit
+def _softmax(margins: FloatArray, first: int, past: int) -> FloatArray:
+    """Compute the probabilities of some classes, one after another, shape (n_samples, past - first)."""
+    n, n_classes = margins.shape
+    p, exponential = np.empty((n, past - first)), np.empty(n_classes)
+    for i in range(n):
+        largest = margins[i, 0]
+        for k in range(1, n_classes):
+            largest = max(largest, margins[i, k])
+        total = 0.0
+        for k in range(n_classes):
+            exponential[k] = exp(margins[i, k] - largest)
+            total += exponential[k]
+        for k in range(first, past):
+            p[i, k - first] = exponential[k] / total
+    return p
 
 
 MARGIN_LOSSES: dict[str, MarginLoss] = {
     "identity": MarginLoss(
         value=lambda margins, targets: np.square(margins - targets).sum(axis=1) / 2,
-        derivatives=lambda margins, targets: (margins - targets, np.ones_like(margins)),
+        derivatives=_square_derivatives,
     ),
     "log": MarginLoss(
         value=lambda margins, targets: (np.exp(margins) - targets * margins).sum(axis=1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,6 +81,7 @@ def refit_by_newton(
     *,
     learning_rate: float = 0.1,
     l2: float = 1.0,
+    check: Callable[[], None] = lambda: None,
 ) -> BoostedTrees:
     r"""Refit the values of all nodes tree by tree, each by one Newton step at the margins of the trees before it.
 
@@ -95,14 +97,17 @@ def refit_by_newton(
         :math:`\eta`.
     l2 : float
         Penalty on squared values.
+    check : callable ()
+        Called before each tree; what it raises ends refitting.
     """
     sample = _Sample.of(trees, X, y, sample_weight)
     value = trees.value.copy()
     margins = np.tile(trees.base_score, (sample.leaves.shape[1], 1))
     weight = sample.weight[:, None]
     for number, ((start, stop), columns) in enumerate(zip(trees, trees.output_columns(), strict=True)):
+        check()
         reached = sample.leaves[number]
-        gradient, hessian = (part[:, columns] for part in sample.loss.derivatives(margins, sample.targets))
+        gradient, hessian = sample.loss.derivatives(margins, sample.targets, columns)
         sums = trees.sums_of_tree(number, reached, np.hstack([weight * gradient, weight * hessian, weight]))
         G, H = np.split(sums[:, :-1], 2, axis=1)
         passed = sums[:, -1] > 0

@@ -137,6 +137,8 @@ class Task:
         first is taken.
     leaf_sizes : tuple of int
         Fewest examples per leaf that are tried out of bag where a forest is retrained on few features.
+    patience : int
+        Rounds without gain on the validation examples after which LightGBM ends.
     training : Stopwatch
     """
 
@@ -147,6 +149,7 @@ class Task:
     seed: int
     max_features: tuple[str | float | None, ...] = ("sqrt", MANY_FEATURES)
     leaf_sizes: tuple[int, ...] = LEAF_SIZES
+    patience: int = PATIENCE
     training: Stopwatch = field(default_factory=Stopwatch)
 
     @property
@@ -245,7 +248,7 @@ def _lightgbm(task: Task, rate: float, columns: Any = slice(None), **settings: A
         verbose=-1,
         **settings,
     )
-    X_validation, patience = parts.X_validation[:, columns], lightgbm.early_stopping(PATIENCE, verbose=False)
+    X_validation, patience = parts.X_validation[:, columns], lightgbm.early_stopping(task.patience, verbose=False)
     held_out: dict[str, Any] = {"eval_X": X_validation, "eval_y": parts.y_validation}
     if "eval_X" not in signature(model.fit).parameters:  # before LightGBM 4.7
         held_out = {"eval_set": [(X_validation, parts.y_validation)]}

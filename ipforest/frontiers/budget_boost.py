@@ -185,7 +185,7 @@ class GrownBoosting(GrownFrontier):
             grower = self._grower(leaves, prices[-1])
             last, loss = yield from self._grow(data, start, grower, prices, validation, random, work)
             if self._search.n_prunings and last is not start:
-                yield from self._pruned(data, last, grower, paying)
+                yield from self._pruned(data, last, grower, paying, work)
             ends.append((loss, leaves))
         simply_good = [(data, min(ends)[1])]
         if self._growth.max_bins is None or self._growth.max_bins > COARSE:
@@ -259,18 +259,19 @@ class GrownBoosting(GrownFrontier):
             work.check()
         return standing.trees, least
 
-    def _pruned(self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled) -> Iterator[BoostedTrees]:
+    def _pruned(
+        self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled, work: Work
+    ) -> Iterator[BoostedTrees]:
         """Prune at several lambdas, and refit."""
         errors = (data.examples, data.y, data.weight)
         instance = PruningInstance.from_boosted(grown, paying.X, self.costs_, errors, resolution=FITS_PATH)
-        path = prune_path(instance)
+        path = prune_path(instance, progress=lambda *_: work.check())
         for lam, pruning in spread_prunings(path, self._search.n_prunings):
             if self._search.refit == "alternate":
                 yield alternate(data, grown, lam, grower, l2=self._growth.l2).trees
             elif self._search.refit == "newton":
-                yield refit_by_newton(
-                    grown.prune(pruning), *errors, learning_rate=self._growth.learning_rate, l2=self._growth.l2
-                )
+                rate, l2 = self._growth.learning_rate, self._growth.l2
+                yield refit_by_newton(grown.prune(pruning), *errors, learning_rate=rate, l2=l2, check=work.check)
             else:
                 yield grown.prune(pruning)
 

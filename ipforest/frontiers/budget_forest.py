@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any, ClassVar, NamedTuple, Self
@@ -20,7 +20,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.estimator import check_choice, check_integer
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MeanOfForests, last_before_rise
 from ipforest.frontiers.context_cascades import ContextCascades, PartsByContext
-from ipforest.frontiers.forests_on_features import ForestsOnFeatures, answers_out_of_bag, bagged
+from ipforest.frontiers.forests_on_features import ForestsOnFeatures, answers_out_of_bag, bagged, impurity_reductions
 from ipforest.frontiers.joint_frontier import (
     MOST_COST_ROWS,
     FrontierSearch,
@@ -51,6 +51,9 @@ PRICED_LEAF, PRICED_LEAF_SHARE = 5, 1 / 200
 Among few examples some split always seems worth its price.
 """
 
+LOOKAHEAD_LEAF_SHARE = 1 / 2000
+"""Least share of all examples per leaf of trees that look ahead, of which each node takes a millisecond."""
+
 UNAFFORDABLE = 1e12
 
 NESTED_TREES = 0.7
@@ -59,7 +62,7 @@ NESTED_TREES = 0.7
 MOST_REGROWN = 6
 """Forests are grown anew on what so many of the frontier buy, evenly spread over its order of cost."""
 
-JUDGING_TREES = 20
+JUDGING_TREES = 40
 """Forests of no more trees tell whether a context is worth asking for."""
 
 
@@ -205,24 +208,26 @@ class GrownForests(GrownFrontier):
             yield self._member(forest, validation)
         seller = self._seller().without_constant(training.X)
         staged = self._search.nested and self._stops and bool(seller.paid_units())
-        if staged:
-            yield from self._nested_forests(grown, unpriced.forest, training, validation, random, seller, work)
+        encoded = _Encoded.of(training, self.categories_.columns, self._growth.max_bins, self._task) if staged else None
+        if encoded is not None:
+            yield from self._nested_forests(grown, unpriced.forest, encoded, validation, random, seller, work)
         if self._search.n_lookahead:
             yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random, work))
-            if staged:
-                yield from self._context_cascades(training, validation, random, seller, work)
+            if encoded is not None:
+                yield from self._context_cascades(encoded, validation, random, seller, work)
 
     def _nested_forests(
         self,
         forests: Sequence[Forest],
         unpriced: Forest,
-        training: Labelled,
+        encoded: _Encoded,
         validation: Labelled,
         random: Any,
         seller: Seller,
         work: Work,
     ) -> Iterator[Member]:
         """Train forests on the first units of two orders: what examples buy, and what lowers the impurity unpriced."""
+        training = encoded.training
         sample = sample_of(training, MOST_COST_ROWS, random).X
         bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
         n_units = len(seller.paid_units())
@@ -233,21 +238,23 @@ class GrownForests(GrownFrontier):
             cascades.append([np.sort(features) for features in columns])
         distinct = {features.tobytes(): features for sets in cascades for features in sets}
         all_rows = np.arange(training.y.size)
-        trained = self._models([(features, all_rows) for features in distinct.values()], training, random, work)
+        trained = self._models([(features, all_rows) for features in distinct.values()], encoded, random, work)
         models = dict(zip(distinct, trained, strict=True))
         for sets in cascades:
             stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
             yield self._cascade(stages, validation)
 
     def _context_cascades(
-        self, training: Labelled, validation: Labelled, random: Any, seller: Seller, work: Work
+        self, encoded: _Encoded, validation: Labelled, random: Any, seller: Seller, work: Work
     ) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
-        forest = self._task.forests[0](min(self.n_estimators, JUDGING_TREES), random_state=0)
-        whole = PartsByContext(training, self._lookahead_grower, forest, self._leaf_sizes, work.check).part()
+        forests = encoded.forests(min(self.n_estimators, JUDGING_TREES), self._leaf_sizes, work.check)
+        whole = PartsByContext(
+            encoded.training, self._lookahead_grower(encoded.training.y.size), forests, encoded.of_feature
+        ).part()
         if whole.sides:
             plans = ContextCascades(whole, seller)
-            for stages in plans.stages(self._models(plans.wanted, training, random, work)):
+            for stages in plans.stages(self._models(plans.wanted, encoded, random, work)):
                 yield self._cascade(stages, validation)
 
     def _cascade(self, stages: Sequence[Stage], validation: Labelled) -> Member:
@@ -258,44 +265,29 @@ class GrownForests(GrownFrontier):
         )
 
     def _models(
-        self, wanted: Sequence[tuple[IntArray, IntArray]], training: Labelled, random: Any, work: Work
+        self, wanted: Sequence[tuple[IntArray, IntArray]], encoded: _Encoded, random: Any, work: Work
     ) -> list[Any]:
         """Train a model for each pair of features and training examples: on no features a constant, else trees."""
-        task = self._task
-        encoded = _Encoded.of(training, self.categories_.columns, self._growth.max_bins, task)
-        targets = task.encoded(training.y)
         models: list[Any] = [None] * len(wanted)
         seeds = [int(random.randint(2**31)) if features.size else 0 for features, _ in wanted]
         of_part: dict[bytes, list[int]] = {}
-        columns = np.arange(encoded.coded.n_features)
         for place, (features, rows) in enumerate(wanted):
             if features.size:
                 of_part.setdefault(rows.tobytes(), []).append(place)
             else:
-                part = training.rows(rows)
-                models[place] = task.constant().fit(part.X, part.y, part.weight)
+                part = encoded.training.rows(rows)
+                models[place] = self._task.constant().fit(part.X, part.y, part.weight)
+        everywhere = encoded.forests(ceil(NESTED_TREES * self.n_estimators), self._leaf_sizes, work.check)
         for places in of_part.values():
-            rows = wanted[places[0]][1]
-            forests = ForestsOnFeatures(
-                encoded.X[rows],
-                encoded.coded.part(columns, rows),
-                encoded.finer.part(columns, rows),
-                targets[rows],
-                training.weight[rows],
-                task,
-                ceil(NESTED_TREES * self.n_estimators),
-                self._leaf_sizes,
-                work.check,
-            )
             sets = [encoded.columns(wanted[place][0]) for place in places]
+            forests = everywhere.on_rows(wanted[places[0]][1])
             trained = forests.trained(sets, [seeds[place] for place in places], self.n_jobs)
             for place, trees in zip(places, trained, strict=True):
                 models[place] = encoded.before(trees, wanted[place][0])
         return models
 
-    @property
-    def _lookahead_grower(self) -> LookaheadGrower:
-        return LookaheadGrower(max(self._leaf_sizes[0], PRICED_LEAF))
+    def _lookahead_grower(self, n_samples: int) -> LookaheadGrower:
+        return LookaheadGrower(max(self._leaf_sizes[0], PRICED_LEAF, int(LOOKAHEAD_LEAF_SHARE * n_samples)))
 
     @property
     def _leaf_sizes(self) -> Sequence[int]:
@@ -316,13 +308,13 @@ class GrownForests(GrownFrontier):
         priced = largest_price * np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas - 1)
         yield forest.prune(Pruning(np.zeros(forest.n_internal, dtype=bool)))
         yield forest
-        bought = self._pruned(forest, unpriced.out_of_bag, training, paying)
+        bought = self._pruned(forest, unpriced.out_of_bag, training, paying, data.work)
         yield from bought
         for lam in priced.tolist():
             forest, errors = self._grow(
                 self._priced(lam, leaf, data.encoded.size), data, self._nothing_bought(data), random
             )
-            pruned = [forest, *self._pruned(forest, errors, training, paying)]
+            pruned = [forest, *self._pruned(forest, errors, training, paying, data.work)]
             yield from pruned
             bought += pruned
         if self._search.regrow:
@@ -350,27 +342,29 @@ class GrownForests(GrownFrontier):
 
     def _looking_ahead(self, training: Labelled, random: Any, work: Work) -> Iterator[Forest]:
         """Grow a forest with lookahead, and prune it."""
-        task, grower = self._task, self._lookahead_grower
+        task, grower = self._task, self._lookahead_grower(training.y.size)
         encoded = task.encoded(training.y)
 
         def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTree]:
-            work.check()
             return [
-                task.look_ahead(grower, training.X, encoded, row, seed) for row, seed in zip(drawn, seeds, strict=True)
+                task.look_ahead(grower, training.X, encoded, row, seed, work.check)
+                for row, seed in zip(drawn, seeds, strict=True)
             ]
 
         trees, out_of_bag = bagged(grow, self._search.n_lookahead, training.weight, random)
         forest = task.forest(trees, self.n_features_in_)
         yield forest
-        yield from self._pruned(forest, out_of_bag, training, sample_of(training, MOST_COST_ROWS, random))
+        yield from self._pruned(forest, out_of_bag, training, sample_of(training, MOST_COST_ROWS, random), work)
 
-    def _pruned(self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled) -> list[Forest]:
+    def _pruned(
+        self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled, work: Work
+    ) -> list[Forest]:
         """Prune a forest along its path, by the errors of each tree on the examples that it was not grown on."""
         errors = (training.X, training.y, out_of_bag if out_of_bag.any() else training.weight)
         instance = PruningInstance.from_forest(
             forest, paying.X, self.costs_, self._loss_of_nodes, errors, resolution=FITS_PATH
         )
-        path = prune_path(instance)
+        path = prune_path(instance, progress=lambda *_: work.check())
         chosen = spread_prunings(path, self._search.n_prunings)
         return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
 
@@ -531,14 +525,6 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
     """
 
 
-def impurity_reductions(forest: Forest) -> FloatArray:
-    """Sum up by how much the tests of each feature lower the impurity of the training examples (mean decrease)."""
-    total = forest.weight * forest.impurity
-    inner = forest.internal_nodes
-    lowered = total[inner] - total[forest.left[inner]] - total[forest.right[inner]]
-    return np.asarray(np.bincount(forest.feature[inner], lowered, forest.n_features), dtype=np.float64)
-
-
 class _Training(NamedTuple):
     """What forests are grown on: examples as they are and in bins, encoded targets and weights, and how long."""
 
@@ -599,6 +585,11 @@ class _Encoded:
             X = np.hstack([shares, X[:, numbers]])
         coded, finer = (CodedExamples.from_examples(X, bins) for bins in (max_bins, MAX_BINS if max_bins else None))
         return cls(training, X, coded, finer, of_feature, categories, task)
+
+    def forests(self, n_trees: int, leaf_sizes: Sequence[int], check: Callable[[], None]) -> ForestsOnFeatures:
+        """Return what grows so many trees of each kind on columns."""
+        targets, weight = self.task.encoded(self.training.y), self.training.weight
+        return ForestsOnFeatures(self.X, self.coded, self.finer, targets, weight, self.task, n_trees, leaf_sizes, check)
 
     def columns(self, features: IntArray) -> IntArray:
         """List the columns that stand for features, in the order in which `before` hands them on."""

@@ -48,8 +48,8 @@ class RunSettings(Settings):
     ----------
     time_limit : float, optional
         Seconds after which no further tree is grown; the best models so far are chosen from, and ``left_out_`` and a
-        warning say what was left out. One model at least is made; what is pruned or measured just then is brought to
-        its end, and the training of cascades and of other libraries' trees is not interrupted.
+        warning say what was left out. One model at least is made; what is measured just then is brought to its end, and
+        the training of cascades and of other libraries' trees is not interrupted.
     verbose : bool, default=False
         Whether a bar on standard error shows how far training is.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -12,8 +12,7 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
-from ipforest.frontiers.averaged_trees import with_best_leaves
-from ipforest.frontiers.tasks import task_of
+from ipforest.frontiers.forests_on_features import ForestsOnFeatures, impurity_reductions
 from ipforest.growing.lookahead import LookaheadGrower, drawn_for_split, is_left
 from ipforest.session import Seller, Unit
 from ipforest.stopping.stages import Stage, feature_sets, stage_sizes
@@ -36,10 +35,10 @@ class Part:
     ----------
     rows : ndarray of int64
         The examples.
-    forest : random forest of scikit-learn
-        Trained on them.
+    worth : ndarray of float64, shape (n_features,)
+        By how much the tests of each feature lower the impurity in a random forest that is trained on them.
     errors : ndarray of float64, shape (rows.size,)
-        Its error on each out of bag; see `Task.losses`.
+        The forest's error on each out of bag; see `Task.losses`.
     context : int
         The feature that tells to which side an example belongs; -1 where nothing does.
     threshold : float
@@ -48,7 +47,7 @@ class Part:
     """
 
     rows: IntArray
-    forest: Any
+    worth: FloatArray
     errors: FloatArray
     context: int = -1
     threshold: float = np.nan
@@ -66,27 +65,18 @@ class PartsByContext:
     data : Labelled
         Training examples.
     grower : LookaheadGrower
-    forest : random forest of scikit-learn
-        Not fitted.
-    leaf_sizes : sequence of int
-        See `with_best_leaves`.
-    check : callable ()
-        Called before each forest; what it raises ends the search.
+    forests : ForestsOnFeatures
+        Grows the forests, on the columns that stand for all features of the same examples.
+    of_feature : sequence of ndarray of int64
+        The columns that stand for each feature.
     """
 
     def __init__(
-        self,
-        data: Labelled,
-        grower: LookaheadGrower,
-        forest: Any,
-        leaf_sizes: Sequence[int],
-        check: Callable[[], None] = lambda: None,
+        self, data: Labelled, grower: LookaheadGrower, forests: ForestsOnFeatures, of_feature: Sequence[IntArray]
     ) -> None:
-        self._check = check
-        self._data, self._grower, self._forest, self._leaf_sizes = data, grower, forest, leaf_sizes
+        self._data, self._grower, self._forests, self._of_feature = data, grower, forests, of_feature
         self._random = np.random.default_rng(0)
-        self._task = task_of(forest, data.y)
-        self._encoded = self._task.encoded(data.y)
+        self._task, self._encoded = forests.task, forests.encoded
         self._sums = self._task.moments(self._encoded, data.weight)
 
     def part(self) -> Part:
@@ -100,12 +90,10 @@ class PartsByContext:
         return whole
 
     def _whole(self, rows: IntArray) -> Part:
-        self._check()
-        data = self._data.rows(rows)
-        forest = with_best_leaves(self._forest, self._leaf_sizes, data.X, data.y, data.weight)
-        task = task_of(forest, data.y)
-        encoded = task.encoded(data.y)
-        return Part(rows, forest, task.losses(task.out_of_bag(forest, encoded), encoded, self._data.y.size))
+        forest, answers = self._forests.on_rows(rows).with_best_leaves(seed=0)
+        lowered = impurity_reductions(forest)
+        worth = np.array([lowered[columns].sum() for columns in self._of_feature])
+        return Part(rows, worth, self._task.losses(answers, self._encoded[rows], self._data.y.size))
 
     def _divide(self, part: Part) -> None:
         rows = part.rows
@@ -226,7 +214,7 @@ class ContextCascades:
 
     def _nested(self, part: Part, bought: tuple[Unit, ...]) -> _Plan:
         """Plan stages on the units of most importance in a part."""
-        worth = part.forest.feature_importances_ @ features_of_units(self._seller)
+        worth = part.worth @ features_of_units(self._seller)
         n_more = len(self._units) - len(bought)
         order = by_price(self._seller, worth, bought, n_more)
         chain = [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +105,27 @@ class ForestsOnFeatures:
     leaf_sizes: Sequence[int]
     check: Callable[[], None] = lambda: None
 
+    def on_rows(self, rows: IntArray) -> Self:
+        """Return what trains on some of the examples."""
+        if rows.size == self.encoded.size:
+            return self
+        columns = np.arange(self.coded.n_features)
+        coded, finer = self.coded.part(columns, rows), self.finer.part(columns, rows)
+        encoded, weight = self.encoded[rows], self.weight[rows]
+        return replace(self, X=self.X[rows], coded=coded, finer=finer, encoded=encoded, weight=weight)
+
+    def with_best_leaves(self, seed: int) -> tuple[Forest, FloatArray]:
+        """Train a random forest on all columns, with larger and larger leaves until its score out of bag rises.
+
+        Returns
+        -------
+        Forest
+        ndarray of float64, shape (n_samples, n_outputs)
+            What it answers out of bag.
+        """
+        best = self._best_leaves(False, np.arange(self.coded.n_features), seed)
+        return best.forest, best.answers
+
     def trained(self, sets: Sequence[IntArray], seeds: Sequence[int], n_jobs: int | None = None) -> list[MeanOfForests]:
         """Train on each set of columns, in threads; their number changes nothing.
 
@@ -141,8 +162,7 @@ class ForestsOnFeatures:
 
     def _best_of_kind(self, one_random_cut: bool, columns: IntArray, seed: int) -> _Grown:
         """Try larger and larger leaves, then more features to choose splits from."""
-        tried = (self._grown(TreeSettings(one_random_cut, size), columns, seed) for size in self.leaf_sizes)
-        _, few = last_before_rise((self.task.score(each.answers, self.encoded, self.weight), each) for each in tried)
+        few = self._best_leaves(one_random_cut, columns, seed)
         if int(np.sqrt(columns.size)) == max(1, int(MANY_FEATURES * columns.size)):
             return few
         many = self._grown(TreeSettings(one_random_cut, few.settings.min_samples_leaf, MANY_FEATURES), columns, seed)
@@ -152,6 +172,10 @@ class ForestsOnFeatures:
             return float(np.average(losses, weights=self.weight))
 
         return min(few, many, key=error)
+
+    def _best_leaves(self, one_random_cut: bool, columns: IntArray, seed: int) -> _Grown:
+        tried = (self._grown(TreeSettings(one_random_cut, size), columns, seed) for size in self.leaf_sizes)
+        return last_before_rise((self.task.score(each.answers, self.encoded, self.weight), each) for each in tried)[1]
 
     def _like(
         self, chosen: tuple[tuple[TreeSettings, Forest], ...], columns: IntArray, seed: int
@@ -219,6 +243,14 @@ def bagged(
     for first in range(0, n_trees, at_once):
         trees += grow(drawn[first : first + at_once], seeds[first : first + at_once])
     return trees, np.where(drawn == 0, weight, 0.0).T
+
+
+def impurity_reductions(forest: Forest) -> FloatArray:
+    """Sum up by how much the tests of each feature lower the impurity of the training examples (mean decrease)."""
+    total = forest.weight * forest.impurity
+    inner = forest.internal_nodes
+    lowered = total[inner] - total[forest.left[inner]] - total[forest.right[inner]]
+    return np.asarray(np.bincount(forest.feature[inner], lowered, forest.n_features), dtype=np.float64)
 
 
 def answers_out_of_bag(forest: Forest, out_of_bag: FloatArray, X: Array) -> FloatArray:

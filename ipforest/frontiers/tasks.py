@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +80,13 @@ class Task(ABC):
 
     @abstractmethod
     def look_ahead(
-        self, grower: LookaheadGrower, X: Array, encoded: Array, weights: FloatArray, seed: int
+        self,
+        grower: LookaheadGrower,
+        X: Array,
+        encoded: Array,
+        weights: FloatArray,
+        seed: int,
+        check: Callable[[], None] = lambda: None,
     ) -> GrownTree:
         """Grow a tree with lookahead."""
 
@@ -165,10 +171,16 @@ class Classification(Task):
         return grower.grow_classifiers(examples, encoded, len(self.classes), acquisition, weights, seeds, X)
 
     def look_ahead(
-        self, grower: LookaheadGrower, X: Array, encoded: Array, weights: FloatArray, seed: int
+        self,
+        grower: LookaheadGrower,
+        X: Array,
+        encoded: Array,
+        weights: FloatArray,
+        seed: int,
+        check: Callable[[], None] = lambda: None,
     ) -> GrownTree:
         """Grow a tree of class shares."""
-        return grower.grow(X, encoded, len(self.classes), weights, seed)
+        return grower.grow(X, encoded, len(self.classes), weights, seed, check)
 
     def score(self, outputs: FloatArray, encoded: Array, weight: FloatArray | None) -> float:
         """Compute the Brier score."""
@@ -231,10 +243,16 @@ class Regression(Task):
         return grower.grow_many_means(examples, encoded, acquisition, weights, seeds, X)
 
     def look_ahead(
-        self, grower: LookaheadGrower, X: Array, encoded: Array, weights: FloatArray, seed: int
+        self,
+        grower: LookaheadGrower,
+        X: Array,
+        encoded: Array,
+        weights: FloatArray,
+        seed: int,
+        check: Callable[[], None] = lambda: None,
     ) -> GrownTree:
         """Grow a tree of means."""
-        return grower.grow_means(X, encoded, weights, seed)
+        return grower.grow_means(X, encoded, weights, seed, check)
 
     def score(self, outputs: FloatArray, encoded: Array, weight: FloatArray | None) -> float:
         """Compute the mean squared error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.growing.grower import GrownTree
 
 __all__ = ["LookaheadGrower"]
+
+SLACK = 1e-12
+"""Differences of impurities are rounding below this share of them."""
 
 MOST_ROWS = 2000
 """A split is chosen on a sample of so many examples of its node."""
@@ -41,7 +45,15 @@ class LookaheadGrower:
     min_samples_leaf: int = 5
     min_samples_lookahead: int = 50
 
-    def grow(self, X: Array, labels: IntArray, n_classes: int, weights: npt.NDArray[Any], seed: int = 0) -> GrownTree:
+    def grow(
+        self,
+        X: Array,
+        labels: IntArray,
+        n_classes: int,
+        weights: npt.NDArray[Any],
+        seed: int = 0,
+        check: Callable[[], None] = lambda: None,
+    ) -> GrownTree:
         """Grow a tree until no split reduces the impurity.
 
         Parameters
@@ -55,31 +67,45 @@ class LookaheadGrower:
             Examples of weight 0 are left out.
         seed : int
             Draws the examples that splits are chosen on, and the features.
+        check : callable ()
+            Called at each node; what it raises ends growing.
         """
-        return self._grow(X, moments(np.eye(n_classes)[labels], weights), weights, seed)
+        return self._grow(X, moments(np.eye(n_classes)[labels], weights), weights, seed, check)
 
-    def grow_means(self, X: Array, targets: FloatArray, weights: npt.NDArray[Any], seed: int = 0) -> GrownTree:
+    def grow_means(
+        self,
+        X: Array,
+        targets: FloatArray,
+        weights: npt.NDArray[Any],
+        seed: int = 0,
+        check: Callable[[], None] = lambda: None,
+    ) -> GrownTree:
         """Grow a regression tree until no split reduces the squared error.
 
         Parameters
         ----------
-        X, weights, seed
+        X, weights, seed, check
             See `grow`.
         targets : ndarray of float64, shape (n_samples,)
         """
         centre = float(np.average(targets, weights=weights))
-        tree = self._grow(X, moments((targets - centre)[:, None], weights), weights, seed)
+        tree = self._grow(X, moments((targets - centre)[:, None], weights), weights, seed, check)
         tree.value[:] += centre
         return tree
 
-    def _grow(self, X: Array, sums: FloatArray, weights: npt.NDArray[Any], seed: int) -> GrownTree:
+    def _grow(
+        self, X: Array, sums: FloatArray, weights: npt.NDArray[Any], seed: int, check: Callable[[], None]
+    ) -> GrownTree:
         random = np.random.default_rng(seed)
         members, tested, children = [np.flatnonzero(weights)], [(-1, np.nan)], [(-1, -1)]
         node = 0
         while node < len(members):
+            check()
             rows = members[node]
             sample, tried = drawn_for_split(rows, X.shape[1], random)
-            feature, threshold = self.best_split(X[sample], sums[sample], tried)
+            feature, threshold = -1, np.nan
+            if sample.size >= 2 * self.min_samples_leaf and _is_impure(sums[sample]):
+                feature, threshold = self.best_split(X[sample], sums[sample], tried)
             if feature >= 0:
                 goes_left = is_left(X[rows, feature], threshold)
                 tested[node], children[node] = (feature, threshold), (len(members), len(members) + 1)
@@ -123,7 +149,7 @@ class LookaheadGrower:
         """
         own, further, cuts = self._worth(X, sums, tried)
         best = int(np.argmax(own + further))
-        slack = 1e-12 * float(_impurity(sums.sum(axis=0, keepdims=True))[0])
+        slack = SLACK * float(_impurity(sums.sum(axis=0, keepdims=True))[0])
         return (best, float(cuts[best])) if own[best] + further[best] > slack else (-1, np.nan)
 
     def best_context(self, X: Array, sums: FloatArray, tried: IntArray) -> tuple[int, float]:
@@ -213,6 +239,12 @@ def _impurity(sums: FloatArray) -> FloatArray:
     weight = np.where(sums[..., 0] > 0, sums[..., 0], 1.0)
     impurity: FloatArray = sums[..., 1] - np.square(sums[..., 2:]).sum(axis=-1) / weight
     return impurity
+
+
+def _is_impure(sums: FloatArray) -> bool:
+    """Return whether targets differ; see `moments`."""
+    whole = sums.sum(axis=0)
+    return bool(_impurity(whole) > SLACK * whole[1])
 
 
 def otsu_thresholds(X: Array) -> FloatArray:

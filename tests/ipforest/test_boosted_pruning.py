@@ -104,6 +104,9 @@ def test_newton_refit_finds_the_values_of_boosting_again() -> None:
     trees, X, y = boosted("two classes")
     again = refit_by_newton(trees, X[::2], y[::2], learning_rate=0.1, l2=0.0)
     np.testing.assert_allclose(again.value[again.is_leaf], trees.value[trees.is_leaf], rtol=1e-6)
+    asked: list[int] = []
+    refit_by_newton(trees, X[::2], y[::2], check=lambda: asked.append(1))
+    assert len(asked) == trees.n_trees
     damped = refit_by_newton(trees, X[::2], y[::2], learning_rate=0.1, l2=50.0)
     assert np.abs(damped.value).max() < np.abs(again.value).max()
 

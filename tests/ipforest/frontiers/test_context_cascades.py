@@ -4,14 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetForest, FeatureCosts, ForestSearch
 from ipforest._internal.arrays import Array, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.frontiers import context_cascades
 from ipforest.frontiers.context_cascades import ContextCascades, ContextRouter, Part, PartsByContext
-from ipforest.growing import LookaheadGrower
+from ipforest.frontiers.forests_on_features import ForestsOnFeatures
+from ipforest.frontiers.tasks import Classification
+from ipforest.growing import CodedExamples, LookaheadGrower
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.stages import END, Stage, StagesInOrder
 from ipforest.tabular.model_files import load_model, save_model
@@ -34,7 +35,9 @@ def behind_contexts(n: int = 1200, seed: int = 0) -> tuple[Array, IntArray, IntA
 
 def parts_of(X: Array, y: IntArray, weight: Array | None = None) -> Part:
     data = Labelled(X, y, np.ones(y.size) if weight is None else weight)
-    return PartsByContext(data, LookaheadGrower(), RandomForestClassifier(20, random_state=0), (1, 3)).part()
+    coded = CodedExamples.from_examples(X, 64)
+    forests = ForestsOnFeatures(X, coded, coded, y, data.weight, Classification(np.unique(y)), 40, (1, 3))
+    return PartsByContext(data, LookaheadGrower(), forests, np.arange(X.shape[1])[:, None]).part()
 
 
 def seller_for(costs: FeatureCosts) -> Seller:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ipforest import FeatureCosts
+from ipforest.frontiers.work import TimeIsOver
 from ipforest.growing import Gini, Grower, LookaheadGrower, forest_of
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
@@ -89,3 +90,16 @@ def test_neighbours_in_float32_are_told_apart() -> None:
     tree = LookaheadGrower().grow(X, right.astype(np.int64), 2, np.ones(200))
     assert tree.n_samples.tolist() == [200, 133, 67]
     np.testing.assert_array_equal(tree.value[1:], np.eye(2))
+
+
+def test_growing_ends_where_the_check_says_so() -> None:
+    X, y = exclusive_or()
+    calls: list[int] = []
+    tree = LookaheadGrower().grow(X, y, 2, np.ones(len(y)), check=lambda: calls.append(1))
+    assert len(calls) == tree.n_nodes
+
+    def over() -> None:
+        raise TimeIsOver
+
+    with pytest.raises(TimeIsOver):
+        LookaheadGrower().grow(X, y, 2, np.ones(len(y)), check=over)

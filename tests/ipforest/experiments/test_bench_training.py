@@ -1,0 +1,27 @@
+"""What training takes is told as a share of what the grid takes that it is compared with."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ipforest.experiments import benchmarks
+from ipforest.experiments.benchmarks import CLUSTERS, TrainingSet, bench_training
+
+
+def test_ratios_are_to_the_grids_on_the_same_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("lightgbm")
+    seconds = {"_fit_front_end": 3.0, "_fit_grid": 2.0, "_fit_grid_to_the_end": 12.0}
+
+    def measured(measure: Any, fit: Any, size: TrainingSet, seed: int) -> dict[str, Any]:
+        assert measure is benchmarks._measure_training
+        return {"seconds": seconds[fit.__name__] * size.n_training, "peak_mib": 1.0, "wall": 0.0, "pickle_mb": 0.0}
+
+    monkeypatch.setattr(benchmarks, "_in_own_process", measured)
+    file = tmp_path / "training.csv"
+    rows = bench_training(file, [TrainingSet(CLUSTERS, 10), TrainingSet(CLUSTERS, 20)])
+    ours, grid, to_the_end = rows[3:]
+    assert [ours["examples"], ours["seconds"], ours["to_grid"], ours["to_all_rounds"]] == [20, 60.0, 1.5, 0.25]
+    assert [grid["to_grid"], grid["to_all_rounds"]] == ["", 0.17]
+    assert [to_the_end["to_grid"], to_the_end["to_all_rounds"]] == [6.0, ""]
+    assert file.read_text().count("1.5,0.25") == 2
