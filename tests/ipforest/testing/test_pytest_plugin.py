@@ -40,9 +40,7 @@ def test_subjects_are_found_by_name_or_in_a_file(file: Path) -> None:
     assert find_formulation("ip3").name == "ip3"
     assert find_solver("min-cut") == "min-cut"
     assert find_solver(f"{file}:gives_nothing").__name__ == "gives_nothing"
-    with pytest.raises(
-        ValueError, match=r"mine\.py: expected .* define 'other', got nothing of that name"
-    ):
+    with pytest.raises(ValueError, match=r"mine\.py: expected .* define 'other', got nothing of that name"):
         find_solver(f"{file}:other")
     with pytest.raises(FileNotFoundError):
         find_solver("none.py:other")
