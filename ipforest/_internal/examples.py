@@ -299,9 +299,7 @@ def _as_category(X: Any, column: Any) -> str:
     """Write what makes a column of a table one of categories."""
     if hasattr(X, "with_columns"):
         return f"X.cast({{{column!r}: polars.Categorical}})"
-    frame = (
-        "X.to_pandas()" if hasattr(X, "to_pandas") else "pandas.DataFrame(X)"
-    )
+    frame = "X.to_pandas()" if hasattr(X, "to_pandas") else "pandas.DataFrame(X)"
     return f"{frame}.astype({{{column!r}: 'category'}})"
 
 
