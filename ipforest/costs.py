@@ -298,6 +298,11 @@ class FeatureCosts:
         return self.sources.size
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the features are what is priced, in that order, and not columns computed from it."""
+        return np.array_equal(self.sources, np.arange(len(self.prices)))
+
+    @property
     def n_units(self) -> int:
         """Number of things that can be bought: K of the papers."""
         return len(self.unit_costs)
@@ -366,7 +371,7 @@ class FeatureCosts:
         return self
 
     def _reordered(self, order: list[int], feature_names: tuple[str, ...] | None) -> FeatureCosts:
-        if len(self.prices) != self.n_features:
+        if not self.is_plain:
             return self._copy(self.prices, self.groups, feature_names, self.sources[order], self.delayed)
         prices = tuple(self.prices[position] for position in order)
         return self._copy(prices, self.groups[order], feature_names, self.sources, self.delayed[order])
@@ -408,6 +413,12 @@ class FeatureCosts:
     def float_prices(self) -> FloatArray:
         """The prices as floats, shape (n_prices,)."""
         return np.array([*map(float, self.prices)])
+
+    @property
+    def feature_prices(self) -> FloatArray:
+        """What the features cost without fees of groups, as floats, shape (n_features,)."""
+        prices: FloatArray = self.float_prices[self.sources]
+        return prices
 
     @property
     def float_unit_costs(self) -> FloatArray:
@@ -461,7 +472,7 @@ class FeatureCosts:
         used: npt.NDArray[np.bool_] = np.asarray(usage) != 0
         if used.ndim != 2 or used.shape[1] != self.n_features:
             raise ValueError(f"usage: expected shape (n_samples, {self.n_features}), got {used.shape}")
-        if len(self.prices) == self.n_features:
+        if self.is_plain:
             return used
         paid = np.zeros((used.shape[0], len(self.prices)), dtype=bool)
         for column, source in enumerate(self.sources):

@@ -281,7 +281,8 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         """The frontier as choices are made on it."""
         if self.frontier_ is None:
             raise TypeError(
-                f"mixture: expected an estimator whose models are known before the budget is, got {type(self).__name__}"
+                f"frontier_: expected an estimator whose models are known before the budget is, got "
+                f"{type(self).__name__}, which has none; at_budget goes to a budget"
             )
         return self._as_chosen_by(self.frontier_)
 
@@ -979,7 +980,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         is_array = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS
         if ready is None or not is_array or X.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
             return None
-        if self.categories_.names:
+        if self.categories_.replaces:
             return None
         refused = np.isinf(X) if ready.seller.allow_missing else ~np.isfinite(X)
         return None if X.shape[0] == 0 or refused.any() else X

@@ -238,7 +238,7 @@ def _require_numbers(X: Any, estimator: Any) -> None:
         cells = column if pd.api.types.is_datetime64_any_dtype(column.dtype) else other_than_numbers(column)
         if not cells.empty:
             cell = cells.iloc[0]
-            advice = DATES if isinstance(cell, date | timedelta | pd.Period) else _advice(name, estimator)
+            advice = DATES if isinstance(cell, date | timedelta | pd.Period) else _advice(X, name, estimator)
             raise ValueError(f"X: expected numbers, got {cell!r} in column {name!r}; {advice}")
 
 
@@ -280,19 +280,27 @@ def _is_number(cell: Any) -> bool:
     return True
 
 
-def _advice(column: Any, estimator: Any) -> str:
+def _advice(X: Any, column: Any, estimator: Any) -> str:
     """Say how a column of words becomes one of numbers."""
     name = type(estimator).__name__
     if hasattr(estimator, "categorical_features"):
         return (
             f"with categorical_features='from_dtype', words are taken from a column of dtype 'category', as in "
-            f"X.astype({{{column!r}: 'category'}})"
+            f"{_as_category(X, column)}"
         )
     return (
         f"encode words before, as in BudgetedPipeline(make_column_transformer((OneHotEncoder(), [{column!r}]), "
         f"remainder='passthrough'), {name}(...), feature_costs=...), use BudgetForest or BudgetBoost with columns of "
         "dtype 'category', or `ipforest fit` on a file"
     )
+
+
+def _as_category(X: Any, column: Any) -> str:
+    """Write what makes a column of a table one of categories."""
+    if hasattr(X, "with_columns"):
+        return f"X.cast({{{column!r}: polars.Categorical}})"
+    frame = "X.to_pandas()" if hasattr(X, "to_pandas") else "pandas.DataFrame(X)"
+    return f"{frame}.astype({{{column!r}: 'category'}})"
 
 
 def _require_one_type(y: Any) -> None:

@@ -96,7 +96,7 @@ class L1Baseline(AdaptiveApproximation):
         used = self._chosen_features(lam)
         weights = self._fit_on(used, self._labels)
         wrong = (self._scores(weights) > 0) != self._labels
-        prices = self.costs_.float_prices[self.costs_.sources]
+        prices = self.costs_.feature_prices
         cheap = LinearScores(weights, self.feature_map_, prices, Logistic())
         gate_weights = self._fit_on(used, wrong)
         gate = LinearScores(gate_weights, self.feature_map_, prices, Squared())

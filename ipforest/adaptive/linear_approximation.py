@@ -93,7 +93,7 @@ class LinearApproximation(AdaptiveApproximation):
             self._phi, training.targets, training.full_loss, self._distance(), UnitNorm(self.costs_), lam
         )
         fit = best_fit(problem, share, self._alternation, self._seed)
-        prices = self.costs_.float_prices[self.costs_.sources]
+        prices = self.costs_.feature_prices
         gate = LinearScores(fit.weights[:, :1], self.feature_map_, prices, Squared())
         cheap = LinearScores(fit.weights[:, 1:], self.feature_map_, prices, Logistic())
         return [GatedPair(gate, cheap, share, lam, len(fit.objectives) // 2)]

@@ -63,7 +63,7 @@ def features_of_nodes(model: ClassifierTreeEstimator) -> BoolArray:
 
 def price_shares(model: ClassifierTreeEstimator) -> PriceShares:
     """Compute the share of features bought by depth and price, section 6.4."""
-    prices, price_of = np.unique(model.costs_.float_prices, return_inverse=True)
+    prices, price_of = np.unique(model.costs_.feature_prices, return_inverse=True)
     counts = np.bincount(price_of)
     used, depth = features_of_nodes(model), model.tree_.depth
     by_depth = [used[depth <= limit].any(axis=0) for limit in range(depth.max() + 1)]

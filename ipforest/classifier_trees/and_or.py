@@ -140,7 +140,7 @@ class AndOrCascade(ClassifierTreeEstimator):
 
     def _stages(self) -> BoolArray:
         """Return which weights each stage may use, shape (n_stages, n_weights)."""
-        prices = self.costs_.float_prices
+        prices = self.costs_.feature_prices
         uses = self.feature_map_.feature_of_weight_
         limits = self._objective.limits
         if limits is None:

@@ -295,7 +295,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
 
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers, whatever becomes of this object."""
-        prices = self.costs_.float_prices
+        prices = self.costs_.feature_prices
         return TreeOfClassifiers(self.tree_, self.feature_map_, prices, self.prior_, copy(self)._outputs)
 
     def _outputs(self, scores: FloatArray) -> FloatArray:

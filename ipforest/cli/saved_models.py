@@ -168,7 +168,7 @@ def _examples(cells: pd.DataFrame, path: str, model: Any, buyer: Any, form: CsvF
         print_note(f"{path}: no column {', '.join(sorted(absent))}, which the model never buys")
     table = select_columns(cells, [name for name in names if name not in absent], path)
     words = known_words(model)
-    parts = [numbers_of(table[[name for name in table if name not in words]], path, form)]
+    parts = [numbers_of(table[[name for name in table if name not in words]], path, form, of_features=True)]
     for name in words.keys() - absent:
         column = to_words(table[name])
         _note_unknown(column, words[name], path)

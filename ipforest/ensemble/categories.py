@@ -13,7 +13,7 @@ import pandas as pd
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.feature_names import column_names
 
-__all__ = ["FROM_DTYPE", "Categories", "is_from_dtype", "number_out_of_place"]
+__all__ = ["FROM_DTYPE", "Categories", "WholeCategories", "is_from_dtype", "number_out_of_place"]
 
 FROM_DTYPE = "from_dtype"
 
@@ -74,6 +74,11 @@ class Categories:
             if _is_category(values.dtype) or not pd.api.types.is_numeric_dtype(values.dtype):
                 names[column] = tuple(_categorical(values).categories.tolist())
         return cls(tuple(columns), names)
+
+    @property
+    def replaces(self) -> bool:
+        """Whether `numbers` may change an array."""
+        return bool(self.names)
 
     def mask(self, n_features: int) -> BoolArray:
         """Say of each feature whether it is a category."""
@@ -152,6 +157,42 @@ class Categories:
                     f"{name}: expected a data frame as in training, whose column {column} holds categories such as "
                     f"{number!r}, got an array, in which it may be a category or the place of one"
                 )
+
+
+@dataclass(frozen=True, slots=True)
+class WholeCategories(Categories):
+    """Categories of which a number with a fraction is none, so that it is missing, as in HistGradientBoosting.
+
+    Elsewhere, as in LightGBM, such a number stands for its whole part.
+    """
+
+    @property
+    def replaces(self) -> bool:
+        """Whether `numbers` may change an array."""
+        return bool(self.columns)
+
+    def numbers(self, X: Any) -> Any:
+        """Replace categories by their numbers; those unknown in training, and fractions, are missing, NaN."""
+        X = Categories.numbers(self, X)
+        columns = [column for column in self.columns if column not in self.names and np.ndim(X) == 2]
+        frame = _as_frame(X)
+        table = np.asarray(X) if frame is None else frame
+        broken = {c: _has_fraction(table[:, c] if frame is None else frame.iloc[:, c]) for c in columns}
+        if not any(each.any() for each in broken.values()):
+            return X
+        table = table.copy()
+        for column, is_broken in broken.items():
+            if frame is None:
+                table[is_broken, column] = np.nan
+            else:
+                table.isetitem(column, frame.iloc[:, column].mask(is_broken))
+        return table
+
+
+def _has_fraction(values: Any) -> BoolArray:
+    """Mark the numbers that are not whole; infinite ones and words are left for other checks."""
+    numbers = np.asarray(pd.to_numeric(pd.Series(values), errors="coerce"), dtype=np.float64)
+    return np.isfinite(numbers) & (numbers != np.rint(numbers))
 
 
 def number_out_of_place(categories: Sequence[Any]) -> Any:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.categories import Categories, WholeCategories
 from ipforest.ensemble.category_sets import Members
 from ipforest.ensemble.joining import TreeNodes, join_trees
 from ipforest.ensemble.library_checks import fields_of, require_known_parts
@@ -77,7 +77,7 @@ def trained_categories(estimator: Any) -> Categories:
         for column, known in zip(columns, encoder.categories_, strict=True)
         if known.dtype == object and any(isinstance(word, str) for word in known)
     }
-    return Categories((*columns,), names)
+    return WholeCategories((*columns,), names)
 
 
 class _Columns:

@@ -370,7 +370,7 @@ def _purchase_table(buyer: BudgetedEstimator, model: Any, answered: Answered) ->
 def _names(buyer: BudgetedEstimator, model: Any) -> list[str]:
     """Name what has prices: columns of the table, which preprocessing may have made several of."""
     of_table = buyer._seller().feature_names if model is buyer else getattr(model, "feature_names_in_", ())
-    if len(of_table) != len(buyer.costs_.prices):
+    if len(of_table) != len(buyer.costs_.prices) or (model is buyer and not buyer.costs_.is_plain):
         return [f"feature {number}" for number in range(len(buyer.costs_.prices))]
     return [*map(str, of_table)]
 

@@ -13,7 +13,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest.tabular.name_matching import folded
-from ipforest.tabular.number_columns import NAN_FOR, InDoubt, NumberColumn, notations_of, refuse, some_names
+from ipforest.tabular.number_columns import (
+    NAN_FOR,
+    InDoubt,
+    NumberColumn,
+    notations_of,
+    refuse,
+    require_single_precision,
+    some_names,
+)
 from ipforest.tabular.numerals import PLAIN, Notation, is_written_number
 from ipforest.tabular.tables import RECOGNISED, CsvFormat
 
@@ -122,6 +130,8 @@ def typed_columns(
         if numbers is None and not is_asked and not ID.search(_spaced(name)):
             _refuse_quantities(column, f"{source}, column {name}", cells.index)
         if told.kind != Kind.LEFT_OUT:
+            if numbers is not None:
+                require_single_precision(column, numbers, f"{source}, column {name}", cells.index)
             values[name] = _words(column.texts) if numbers is None else numbers
         columns.append(told)
     return _frame(values, cells.index), columns

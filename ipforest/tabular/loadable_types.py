@@ -54,7 +54,7 @@ _OWN = {
     "cli.fit": ("WordColumns",),
     "costs": ("FeatureCosts",),
     "ensemble.boosted": ("BoostedTrees",),
-    "ensemble.categories": ("Categories",),
+    "ensemble.categories": ("Categories", "WholeCategories"),
     "ensemble.category_sets": ("CategorySets",),
     "ensemble.forest": ("Forest",),
     "growing.impurities": ("Entropy", "Gini", "Polynomial", "Powers", "ThresholdPairs"),

@@ -19,6 +19,9 @@ MISSING = ("", "NA", "NaN", "nan", "?")
 MAX_CHARACTERS = 100
 """Most characters of a cell in a message."""
 
+MAX_FEATURE = float(np.finfo(np.float32).max)
+"""The largest number of a feature."""
+
 NAN_FOR = dict.fromkeys(MISSING, "nan")
 MAX_SHOWN = 6
 
@@ -143,6 +146,19 @@ def refuse(
         f"{where}, line {lines[column.place_of(bad)]}: expected a finite number{notation} or a missing value "
         f"({', '.join(map(repr, MISSING))}), got {_shown(bad)}{hint}"
     )
+
+
+def require_single_precision(
+    column: NumberColumn, numbers: npt.NDArray[np.float64], where: str, lines: pd.Index
+) -> None:
+    """Refuse numbers of a feature that are too large for the trees, which compare them as float32."""
+    beyond = np.flatnonzero(np.abs(numbers) > MAX_FEATURE)
+    if beyond.size:
+        place = int(beyond[0])
+        raise ValueError(
+            f"{where}, line {lines[place]}: expected a number of at most {MAX_FEATURE:.2g} in size, which single "
+            f"precision holds, got {_shown(column.texts[place])}; divide the column, or leave the cell empty"
+        )
 
 
 def _shown(cell: str) -> str:

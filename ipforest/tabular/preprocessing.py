@@ -126,7 +126,7 @@ def _by_output_names(transformer: Any, n_inputs: int) -> csr_array:
     if not hasattr(transformer, "get_feature_names_out"):
         raise TypeError(
             f"transformer: expected one that names its outputs (get_feature_names_out), so that each can be priced, "
-            f"got {type(transformer).__name__}"
+            f"got {type(transformer).__name__}; a FunctionTransformer does with feature_names_out='one-to-one'"
         )
     nameless = copy(transformer)
     if hasattr(nameless, "feature_names_in_"):

@@ -284,7 +284,7 @@ def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
         A group has a fee but no feature, for which there is no row; or these are prices of columns computed from the
         features (`FeatureCosts.for_columns`), which a file does not tell from the features.
     """
-    if not np.array_equal(costs.sources, np.arange(len(costs.prices))):
+    if not costs.is_plain:
         raise ValueError("costs: expected prices of features, got prices of columns computed from them (for_columns)")
     groups = costs.groups.tolist()
     empty = set(range(len(costs.group_fees))) - set(groups)

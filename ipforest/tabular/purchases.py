@@ -58,7 +58,7 @@ def purchases(
         Their ``paid`` sum up to the average cost of an example, without what tests cost.
     """
     bought = costs.bought(acquired)
-    own = costs.feature_names if np.array_equal(costs.sources, np.arange(len(costs.prices))) else None
+    own = costs.feature_names if costs.is_plain else None
     names = checked_names(own if feature_names is None else feature_names, len(costs.prices))
     names = names or tuple(f"feature {column}" for column in range(len(costs.prices)))
     lines = [

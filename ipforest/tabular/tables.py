@@ -14,7 +14,15 @@ import pandas as pd
 from ipforest._internal.arrays import load_array, load_arrays
 from ipforest._internal.delimited import CsvFormat, read_rows
 from ipforest.tabular.name_matching import closest, matched_names
-from ipforest.tabular.number_columns import MISSING, NumberColumn, is_number, notations_of, refuse, tell_notations
+from ipforest.tabular.number_columns import (
+    MISSING,
+    NumberColumn,
+    is_number,
+    notations_of,
+    refuse,
+    require_single_precision,
+    tell_notations,
+)
 from ipforest.tabular.numerals import Notation
 
 __all__ = [
@@ -75,7 +83,7 @@ def _numbers_of(path: Path, features: Sequence[str] | None, header: bool, form: 
     if path.suffix == ".npy":
         return _frame(path, load_array(path, "matrix of numbers"), None)
     cells = select_columns(read_cells(path, header=header, form=form), features, str(path))
-    return numbers_of(cells, str(path), form)
+    return numbers_of(cells, str(path), form, of_features=True)
 
 
 def _frame(path: Path, X: npt.NDArray[Any], names: npt.NDArray[Any] | None) -> pd.DataFrame:
@@ -152,7 +160,9 @@ def _check_once(names: list[str], where: str) -> None:
             raise ValueError(f"{where}: expected each column once, got {name!r} {count} times")
 
 
-def numbers_of(cells: pd.DataFrame, source: str, form: CsvFormat = RECOGNISED) -> pd.DataFrame:
+def numbers_of(
+    cells: pd.DataFrame, source: str, form: CsvFormat = RECOGNISED, *, of_features: bool = False
+) -> pd.DataFrame:
     """Turn columns of text into numbers, NaN where a cell is missing.
 
     Each column may have a notation of its own: a decimal comma, marks between thousands, a currency or percent sign,
@@ -166,12 +176,14 @@ def numbers_of(cells: pd.DataFrame, source: str, form: CsvFormat = RECOGNISED) -
         File, for messages.
     form : CsvFormat
         Its decimal mark, if it is known.
+    of_features : bool, default=False
+        Whether trees compare the numbers, so that single precision has to hold them.
 
     Raises
     ------
     ValueError
-        A cell is no finite number and none of `MISSING`, or can be read as two numbers, such as 1,234; the message
-        gives its line.
+        A cell is no finite number and none of `MISSING`, or too large, or can be read as two numbers, such as 1,234;
+        the message gives its line.
     """
     columns = [NumberColumn.of(column) for column in cells.to_numpy(dtype=object).T]
     found = notations_of(columns, form.decimal, cells.attrs.get("separator"))
@@ -182,8 +194,11 @@ def numbers_of(cells: pd.DataFrame, source: str, form: CsvFormat = RECOGNISED) -
     tell_notations(dict(zip(map(str, cells.columns), known, strict=True)), source)
     numbers = np.empty(cells.shape)
     while columns:  # each column is let go as soon as it is copied
-        place = len(columns) - 1
-        numbers[:, place] = columns.pop().numbers(known[place])
+        place, column = len(columns) - 1, columns.pop()
+        numbers[:, place] = column.numbers(known[place])
+        if of_features:
+            where = f"{source}, column {cells.columns[place]}"
+            require_single_precision(column, numbers[:, place], where, cells.index)
     table = pd.DataFrame(numbers, index=cells.index, columns=cells.columns, copy=False)
     table.attrs = cells.attrs
     return table

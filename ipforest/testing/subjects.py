@@ -55,7 +55,7 @@ def _of_file(text: str, registry: Mapping[str, Any], kind: type) -> Any:
     Raises
     ------
     ValueError
-        The file has nothing of that name that could be registered.
+        The file does not run, or has nothing of that name that could be registered.
     """
     path, colon, name = text.rpartition(":")
     if not colon or not path.endswith(".py"):
@@ -65,7 +65,8 @@ def _of_file(text: str, registry: Mapping[str, Any], kind: type) -> Any:
     registered = registry.get(name)
     found = registered if registered is not before.get(name) else defined.get(name)
     if not callable(found) and not isinstance(found, kind):
-        raise ValueError(f"{path}: expected it to register or define {name}, got {type(found).__name__}")
+        got = "nothing of that name" if found is None else type(found).__name__
+        raise ValueError(f"{path}: expected it to register or define {name!r}, got {got}")
     return found
 
 
@@ -76,6 +77,8 @@ def _names_of(path: Path) -> dict[str, Any]:
     ------
     OSError
         There is no such file.
+    ValueError
+        It does not run.
     """
     import runpy
     import sys
@@ -85,5 +88,7 @@ def _names_of(path: Path) -> dict[str, Any]:
     sys.path.insert(0, folder)
     try:
         return runpy.run_path(str(path))
+    except Exception as problem:
+        raise ValueError(f"{path}: expected a file that runs, got {type(problem).__name__}: {problem}") from problem
     finally:
         sys.path.remove(folder)

@@ -1,4 +1,7 @@
-"""The Python of the documentation runs: the blocks of a page one after another, as a reader would run them."""
+"""The Python of the documentation runs: the blocks of a page one after another, as a reader would run them.
+
+Where a block of text follows one of Python, it is what that prints, line breaks and blanks aside.
+"""
 
 import re
 import sys
@@ -13,7 +16,7 @@ from ipforest.solvers import SOLVERS
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = ("docs", "docs/how-to", "docs/developers")
-PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 SLOW = {"getting-started", "how-to/which-estimator", "how-to/deploy", "how-to/measures-and-reports", "index"}
 """Pages whose blocks take more than three seconds."""
 
@@ -46,7 +49,7 @@ def test_pages_are_found():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in PAGES])
-def test_its_python_runs(name, registries, tmp_path, monkeypatch):
+def test_its_python_runs_and_prints_what_follows(name, registries, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     module = ModuleType("page_" + re.sub(r"\W", "_", name))
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -54,4 +57,7 @@ def test_its_python_runs(name, registries, tmp_path, monkeypatch):
     for block in PYTHON.finditer(text):
         line = text.count("\n", 0, block.start(1))
         code = compile("\n" * line + block[1], PAGES[name], "exec")  # an error names the line of the page
+        capsys.readouterr()
         exec(code, module.__dict__)
+        if block[2] is not None:
+            assert capsys.readouterr().out.split() == block[2].split(), f"{PAGES[name]}, line {line}"

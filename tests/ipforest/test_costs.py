@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -268,6 +269,24 @@ def test_columns_of_one_feature_are_one_purchase() -> None:
     assert again.cost_of([[1, 0], [1, 1]]).tolist() == [1, 9]
     with pytest.raises(ValueError, match=r"sources: expected features 0\.\.2, got \[3\]"):
         raw.for_columns([3])
+
+
+@pytest.mark.parametrize("sources", [[0, 1, 2], [2, 0, 1], [1, 1, 2], [0, 0, 0], [2, 1], [2, 0, 1, 1]])
+def test_what_is_paid_is_the_price_of_the_units(sources: list[int]) -> None:
+    """As many computed columns as prices may still be other columns, or the same in another order."""
+    names = ["p", "q", "r", "s"][: len(sources)]
+    raw = FeatureCosts([1, 30, 0], [-1, 0, 0], [500], ["age", "thal", "slope"])
+    costs = raw.for_columns(sources, names)
+    backwards = costs.matched_to(len(sources), names[::-1])
+    for usage in product([0, 1], repeat=len(sources)):
+        units = {unit for feature in np.flatnonzero(usage) for unit in costs.units_of(feature).tolist()}
+        paid = sum(float(costs.unit_costs[unit]) for unit in units)
+        assert costs.cost_of([usage]).tolist() == [paid]
+        assert backwards.cost_of([usage[::-1]]).tolist() == [paid]
+        bought = {sources[feature] for feature in np.flatnonzero(usage)}
+        assert set(np.flatnonzero(costs.bought([usage])[0]).tolist()) == bought
+    assert costs.is_plain == (sources == [0, 1, 2])
+    assert costs.feature_prices.tolist() == [[1, 30, 0][source] for source in sources]
 
 
 @pytest.mark.parametrize("shape", [(2,), (3, 4)])

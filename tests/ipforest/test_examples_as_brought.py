@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GroupShuffleSplit
 
 from ipforest import BudgetForest, BudgetPrune, FeatureCosts, Forest, PruningSettings
+from ipforest.ensemble.categories import Categories
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.tabular.model_files import load_model, save_model
 from ipforest.tabular.price_lists import read_prices
@@ -394,3 +395,15 @@ def test_any_frame_may_lack_columns_that_are_never_wanted(make) -> None:
     for part in (frame[["c", "a"]], pl.from_pandas(frame[["c", "a"]])):
         with pytest.raises(ValueError, match="must be in the same order"):
             model.predict(part)
+
+
+@pytest.mark.parametrize("kind", ["polars", "arrow", "pandas", "array", "lists"])
+def test_the_advice_for_words_fits_the_table(kind: str) -> None:
+    frame = pd.DataFrame({"a": np.arange(6.0), "w": list("xyzxyz")})
+    objects = frame.to_numpy(dtype=object)
+    tables = {"polars": pl.from_pandas(frame), "arrow": pa.Table.from_pandas(frame), "pandas": frame}
+    X = {**tables, "array": objects, "lists": objects.tolist()}[kind]
+    with pytest.raises(ValueError, match="as in ") as refused:
+        BudgetForest(2).fit(X, [0, 1] * 3)
+    advised = eval(str(refused.value).split("as in ")[1], {"X": X, "pandas": pd, "polars": pl})
+    assert [*Categories.of(advised, "from_dtype").names.values()] == [("x", "y", "z")]

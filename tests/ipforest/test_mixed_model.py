@@ -148,7 +148,9 @@ def test_what_cannot_be_mixed_is_refused(pruned, mixed: MixedModel) -> None:
     with pytest.raises(ValueError, match=r"^budget: expected a number >= 0"):
         pruned.mixture(-1)
     stopped = EarlyExit(pruned).fit(X, y)
-    with pytest.raises(TypeError, match=r"^mixture: expected an estimator whose models are known .*, got EarlyExit$"):
+    with pytest.raises(TypeError, match=r"^frontier_: expected an estimator whose models are .*, got EarlyExit, which"):
+        stopped.at_choice(0)
+    with pytest.raises(TypeError, match=r"^frontier_: expected an estimator whose models are .*, got EarlyExit, which"):
         stopped.mixture(2)
     assert stopped.frontier_ is None
     with pytest.raises(TypeError, match=r"^max_cost: expected none for a mixture"):

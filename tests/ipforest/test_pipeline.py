@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from ipforest import BudgetedClassifier, BudgetedPipeline, BudgetPrune, EarlyExit, FeatureCosts
 from ipforest.ensemble.libraries import read
@@ -259,3 +259,19 @@ def test_answers_costs_and_purchases_come_from_one_pass(fitted) -> None:
     lost = 40 * ((y == "ill") & (answers == "healthy")) + 7 * ((y == "healthy") & (answers == "ill"))
     assert model.misclassification_cost(table, y) == pytest.approx(lost.mean())
     assert model.total_cost(table, y) == pytest.approx(lost.mean() + model.cost(table).mean())
+
+
+def test_columns_that_change_places_keep_their_prices() -> None:
+    """Encoded columns come first, so that there may be as many columns as before, in another order."""
+    table, y = clinic()
+    places = make_column_transformer((OrdinalEncoder(), ["ecg", "sex"]), remainder="passthrough")
+    buyer = BudgetPrune(forest(), budget=9, random_state=0, validation_fraction=None)
+    model = BudgetedPipeline(places, buyer, feature_costs=PRICES).fit(table, y)
+    assert 0 < model.cost(table).mean() <= 9
+    answers = by_session(model, table)
+    assert [answer for answer, _ in answers] == model.predict(table).tolist()
+    assert [paid for _, paid in answers] == model.cost(table).tolist()
+    for place, name in enumerate(table.columns):
+        other = table.copy()
+        other.loc[~model.acquired(table)[:, place], name] = table[name].iloc[0]
+        np.testing.assert_array_equal(model.predict(other), model.predict(table))

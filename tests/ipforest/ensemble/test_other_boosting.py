@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.frozen import FrozenEstimator
 
-from ipforest import FeatureCosts, datasets
+from ipforest import EarlyExit, FeatureCosts, datasets
 from ipforest.ensemble import read
 
 
@@ -264,3 +265,20 @@ def test_what_is_not_read(make: Callable[[], Any], text: str) -> None:
     model = make().fit(X, (y > 150).astype(int))
     with pytest.raises(TypeError, match=text):
         read(model)
+
+
+def test_numbers_with_fractions_are_no_categories() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (300, 3)).astype(float)
+    y = (X[:, 0] == 2) | (X[:, 1] > 3)
+    model = HistGradientBoostingClassifier(max_iter=4, categorical_features=[0, 2]).fit(X, y)
+    stopping = EarlyExit(FrozenEstimator(model), random_state=0).fit(X, y, X, y)
+    odd = np.repeat(X[:13], 2, axis=0)
+    odd[:, 0] = [1.9, 2.0, 2.7, 3.0, -0.5, -1, 5.9, 6.5, 300.5, np.nan, 255.3, 1e9, -1e9] * 2
+    known = np.where((np.arange(3) == 0) & (odd % 1 != 0), np.nan, odd)
+    for table in (odd, pd.DataFrame(odd, dtype="Float64"), odd.astype(object)):
+        expected = model.predict_proba(odd)
+        np.testing.assert_allclose(read(model).predict_proba(table), expected, rtol=1e-12)
+        np.testing.assert_array_equal(stopping.predict_proba(table), stopping.predict_proba(known))
+    assert not np.array_equal(model.predict(odd), model.predict(np.trunc(odd)))
+    np.testing.assert_array_equal(odd[2], [2.7, *X[1, 1:]])

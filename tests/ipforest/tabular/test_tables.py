@@ -1,11 +1,14 @@
 """Tables of examples: numbers are read strictly, columns go by name."""
 
+import re
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from ipforest.tabular.tables import has_names, read_examples, select_columns
+from ipforest.tabular.column_kinds import typed_columns
+from ipforest.tabular.tables import has_names, numbers_of, read_examples, select_columns
 
 
 @pytest.fixture
@@ -101,3 +104,17 @@ def test_tables_take_little_more_memory_than_their_cells(tmp_path) -> None:
     assert table.shape == (n_rows, n_columns)
     np.testing.assert_array_equal(table.iloc[-1], np.arange(n_columns) % 10)
     assert peak < 15 * path.stat().st_size
+
+
+@pytest.mark.parametrize("cell", ["1e39", "-3.5e38", "1" + 40 * "0"])
+def test_features_that_single_precision_does_not_hold_are_refused_by_line(write, cell) -> None:
+    cells = pd.DataFrame({"a": ["1", "2"], "b": ["3", cell]}, index=[2, 3])
+    got = re.escape(cell)
+    expected = rf"x\.csv, column b, line 3: expected a number of at most 3\.4e\+38 in size, .*, got '{got}'"
+    with pytest.raises(ValueError, match=expected):
+        numbers_of(cells, "x.csv", of_features=True)
+    with pytest.raises(ValueError, match=expected):
+        typed_columns(cells, "x.csv")
+    assert numbers_of(cells, "x.csv")["b"][3] == float(cell)
+    with pytest.raises(ValueError, match=expected):
+        read_examples(write(f"a,b\n1,3\n2,{cell}\n", "x.csv"))

@@ -28,11 +28,19 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("text", ["def half(:", "raise OSError('gone')", "import nothing_of_that_name"])
+def test_files_that_do_not_run_are_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "odd.py"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"odd\.py: expected a file that runs, got (Syntax|OS|ModuleNotFound)Error: "):
+        find_formulation(f"{path}:half")
+
+
 def test_subjects_are_found_by_name_or_in_a_file(file: Path) -> None:
     assert find_formulation("ip3").name == "ip3"
     assert find_solver("min-cut") == "min-cut"
     assert find_solver(f"{file}:gives_nothing").__name__ == "gives_nothing"
-    with pytest.raises(ValueError, match=r"mine\.py: expected it to register or define other, got NoneType"):
+    with pytest.raises(ValueError, match=r"mine\.py: expected .* define 'other', got nothing of that name"):
         find_solver(f"{file}:other")
     with pytest.raises(FileNotFoundError):
         find_solver("none.py:other")

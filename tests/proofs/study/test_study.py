@@ -349,7 +349,7 @@ def test_the_command_studies_a_file(tmp_path, capsys, monkeypatch):
     saved = Refutation.from_json((tmp_path / "out" / "counterexample_1.json").read_text())
     assert saved.formulation == "half"
     assert main(["study", f"{source}:nothing"]) == 2
-    assert "expected it to register or define nothing, got NoneType" in capsys.readouterr().err
+    assert "expected it to register or define 'nothing', got nothing of that name" in capsys.readouterr().err
     assert main(["study", f"{tmp_path / 'absent.py'}:half"]) == 2
     assert main(["study", "compact", "--instances", "2"]) == 0
     assert "proved by certificate" in " ".join(capsys.readouterr().out.split())
