@@ -180,19 +180,21 @@ class WholeCategories(Categories):
         broken = {c: _has_fraction(table[:, c] if frame is None else frame.iloc[:, c]) for c in columns}
         if not any(each.any() for each in broken.values()):
             return X
-        table = table.copy()
-        for column, is_broken in broken.items():
-            if frame is None:
+        if frame is None:
+            table = table.copy()
+            for column, is_broken in broken.items():
                 table[is_broken, column] = np.nan
-            else:
-                table.isetitem(column, frame.iloc[:, column].mask(is_broken))
-        return table
+            return table
+        frame = frame.copy()
+        for column, is_broken in broken.items():
+            frame.isetitem(column, frame.iloc[:, column].mask(is_broken))
+        return frame
 
 
 def _has_fraction(values: Any) -> BoolArray:
     """Mark the numbers that are not whole; infinite ones and words are left for other checks."""
     numbers = np.asarray(pd.to_numeric(pd.Series(values), errors="coerce"), dtype=np.float64)
-    return np.isfinite(numbers) & (numbers != np.rint(numbers))
+    return np.asarray(np.isfinite(numbers) & (numbers != np.rint(numbers)))
 
 
 def number_out_of_place(categories: Sequence[Any]) -> Any:
