@@ -384,8 +384,8 @@ def _time_fits(
             progress(place / len(sizes), f"{method}, {told}")
             measured = _in_own_process(measure, fit, size, seed)
             rows.append({**EMPTY_ROW, "method": method, **facts, **_rounded(measured), **_environment()})
+            _write(out, rows)
     progress(1.0, "")
-    _write(out, rows)
     return rows
 
 

@@ -125,22 +125,9 @@ class AcquisitionState:
         ValueError
             Purchases are not each example's own.
         """
-        self.record_paths(trees.parent, trees.feature, leaves)
-
-    def record_paths(
-        self, parent: npt.NDArray[np.int32], feature: npt.NDArray[np.int32], leaves: npt.NDArray[np.int32]
-    ) -> None:
-        """Buy what examples need on the way to leaves; see `record_trees`.
-
-        Parameters
-        ----------
-        parent, feature : ndarray of int32, shape (n_nodes,)
-            -1 at roots, and at leaves.
-        leaves : ndarray of int32, shape (n_trees, n_samples)
-        """
         if self.sharing != EACH_EXAMPLE:
             raise ValueError("state: expected one in which each example buys for itself, got another")
-        needs = first_needs(parent, feature, self.costs.unit_indptr, self.costs.unit_indices)
+        needs = first_needs(trees.parent, trees.feature, self.costs.unit_indptr, self.costs.unit_indices)
         mark_needs(needs, leaves, self.bought.view(np.uint8))
 
 

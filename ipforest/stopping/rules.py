@@ -353,7 +353,7 @@ def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int, score: ScoreO
     """Fit a rule; a level costs and loses what it does cross-fitted, but no less than by the rule itself.
 
     Where the folds disagree about whether to buy at all, their mean is no policy. Rules that compiled walks follow by
-    their tables are not asked a second time.
+    their tables are not asked a second time; a threshold learns nothing, so there is nothing to cross-fit.
     """
     fitted = rule.fit(paths)
     if not hasattr(fitted, "keenness"):
@@ -361,12 +361,16 @@ def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int, score: ScoreO
             f"stopping: expected {type(rule).__name__}.fit to return an object with keenness(stage, signal, memory), "
             f"got {type(fitted).__name__}"
         )
-    keenness = cross_fitted_keenness(rule, paths, n_folds), keenness_along(fitted, paths)
+    keenness = [keenness_along(fitted, paths)]
     if not hasattr(fitted, "tables"):
-        _require_same_alone(fitted, keenness[1], paths)
-    unseen, own = (stopping_curve(keen, paths) for keen in keenness)
-    own = own.at(unseen.level)
-    curve = unseen._replace(cost=np.maximum(unseen.cost, own.cost), error=np.maximum(unseen.error, own.error))
+        _require_same_alone(fitted, keenness[0], paths)
+    if isinstance(rule, ThresholdStopping):
+        curve = stopping_curve(keenness[0], paths)
+    else:
+        keenness.append(cross_fitted_keenness(rule, paths, n_folds))
+        own, unseen = (stopping_curve(keen, paths) for keen in keenness)
+        own = own.at(unseen.level)
+        curve = unseen._replace(cost=np.maximum(unseen.cost, own.cost), error=np.maximum(unseen.error, own.error))
     return LearntStopping(fitted, curve if score is None else _scored(curve, keenness, score))
 
 
