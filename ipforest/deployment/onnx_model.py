@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -348,8 +349,15 @@ def _costs_of(document: dict[str, Any]) -> Array | None:
 
 
 def _worth(graph: _Graph, outputs: str, costs: Array | None) -> str:
-    """Give what speaks for each label: its probability, or minus its expected cost."""
-    return outputs if costs is None else graph("Neg", graph("MatMul", outputs, costs))
+    """Give what speaks for each label: its probability, or minus its expected cost.
+
+    That is summed up class by class, as in Python: a matrix product may round otherwise, and then examples that are
+    just as sure as the level of a rule would go on.
+    """
+    if costs is None:
+        return outputs
+    parts = [graph("Mul", graph("Gather", outputs, np.array([k]), axis=1), row) for k, row in enumerate(costs)]
+    return graph("Neg", reduce(partial(graph, "Add"), parts))
 
 
 def _place(graph: _Graph, document: dict[str, Any], outputs: str) -> str:

@@ -194,7 +194,7 @@ class Part:
 
     def worth(self, outputs: Any) -> Any:
         """Return what speaks for each label: its probability, or minus its expected cost."""
-        return outputs if self._costs is None else -(outputs @ self._costs)
+        return outputs if self._costs is None else -(outputs[:, None] * self._costs).sum(axis=0)
 
     def _goes_on(self, stage: int, outputs: Any, otherwise: float, memory: int) -> tuple[bool, int]:
         """Tell whether the rule lets an example go on, by how much what speaks for its label leads."""

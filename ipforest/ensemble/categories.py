@@ -114,7 +114,13 @@ class Categories:
         return np.where(places < 0, np.nan, places)
 
     def require_few(self, most: int) -> None:
-        """Require at most so many names in a column."""
+        """Require at most so many names in a column.
+
+        Raises
+        ------
+        ValueError
+            There are more.
+        """
         for column, names in self.names.items():
             if len(names) > most:
                 raise ValueError(f"X: expected at most {most} categories, got {len(names)} in column {column}")
@@ -174,27 +180,30 @@ class WholeCategories(Categories):
     def numbers(self, X: Any) -> Any:
         """Replace categories by their numbers; those unknown in training, and fractions, are missing, NaN."""
         X = Categories.numbers(self, X)
-        columns = [column for column in self.columns if column not in self.names and np.ndim(X) == 2]
-        frame = _as_frame(X)
-        table = np.asarray(X) if frame is None else frame
-        broken = {c: _has_fraction(table[:, c] if frame is None else frame.iloc[:, c]) for c in columns}
-        if not any(each.any() for each in broken.values()):
+        n_columns = np.shape(X)[1] if np.ndim(X) == 2 else 0
+        columns = [column for column in self.columns if column not in self.names and column < n_columns]
+        if not columns:
             return X
-        if frame is None:
+        frame = _as_frame(X)
+        if frame is not None:
+            frame = frame.copy(deep=False)
+            for column in columns:
+                frame.isetitem(column, frame.iloc[:, column].mask(_has_fraction(frame.iloc[:, column])))
+            return frame
+        table = np.asarray(X)
+        broken = {column: _has_fraction(table[:, column]) for column in columns}
+        if any(each.any() for each in broken.values()):
             table = table.copy()
             for column, is_broken in broken.items():
                 table[is_broken, column] = np.nan
-            return table
-        frame = frame.copy()
-        for column, is_broken in broken.items():
-            frame.isetitem(column, frame.iloc[:, column].mask(is_broken))
-        return frame
+        return table
 
 
 def _has_fraction(values: Any) -> BoolArray:
     """Mark the numbers that are not whole; infinite ones and words are left for other checks."""
     numbers = np.asarray(pd.to_numeric(pd.Series(values), errors="coerce"), dtype=np.float64)
-    return np.asarray(np.isfinite(numbers) & (numbers != np.rint(numbers)))
+    broken: BoolArray = np.isfinite(numbers) & (numbers != np.rint(numbers))
+    return broken
 
 
 def number_out_of_place(categories: Sequence[Any]) -> Any:

@@ -329,6 +329,31 @@ def require_same_in_the_reader(model: Any, X: Any) -> None:
     np.testing.assert_allclose([answer.paid for answer in answers], model.cost(X))
 
 
+def just_as_sure_as_the_level() -> tuple[Any, Any]:
+    """Train a model whose expected costs, rounded as a matrix product rounds them, are beyond the level of its rule."""
+    X, y, _ = iris(3)
+    X += np.random.default_rng(5).normal(size=X.shape)
+    trees = RandomForestClassifier(4, random_state=5, max_depth=4)
+    costs = {"class_costs": [[0, 3, 4.1], [3.3, 0, 5], [5, 1.7, 0]], "feature_costs": [1, 2, 3, 1]}
+    model = EarlyExit(trees, stopping=ThresholdStopping(), budget=3, random_state=0, **costs)
+    return model.fit(X, y, X, y), X
+
+
+def test_the_reader_stops_those_that_are_just_as_sure_as_the_level() -> None:
+    require_same_in_the_reader(*just_as_sure_as_the_level())
+
+
+@pytest.mark.slow
+def test_onnx_stops_those_that_are_just_as_sure_as_the_level() -> None:
+    require_same_in_onnx(*just_as_sure_as_the_level())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_c_stops_those_that_are_just_as_sure_as_the_level(tmp_path: Path) -> None:
+    require_same_in_c(*just_as_sure_as_the_level(), tmp_path / "model.c")
+
+
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["a gate", "isotonic", "a threshold of each", "nested"])
