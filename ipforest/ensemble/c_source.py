@@ -8,6 +8,7 @@ import numpy as np
 
 from ipforest._internal.arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.categories import WholeCategories
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
 
@@ -26,6 +27,7 @@ SOURCE = Template("""\
 #define N_VALUES $n_values
 #define N_MARGINS $n_margins
 #define N_OUTPUTS $n_outputs
+#define FRACTIONS_ARE_MISSING $fractions_are_missing /* among categories; else they stand for their whole part */
 
 typedef $real (*trees_read)(int feature, void *context);
 
@@ -47,7 +49,7 @@ static bool goes_left(int node, $real x)
 {
     const int set = category_set[node];
     bool found = false;
-    if (isnan(x))
+    if (isnan(x) || (FRACTIONS_ARE_MISSING && set >= 0 && x != floor(x)))
         return missing_left[node];
     if (set < 0)
         return x <= threshold[node];
@@ -118,6 +120,7 @@ def write_c(trees: Forest | BoostedTrees) -> str:
         n_features=trees.n_features,
         n_values=trees.value.shape[1],
         n_margins=base_score.size,
+        fractions_are_missing=int(isinstance(trees.categories, WholeCategories)),
         n_outputs=1 if trees.classes is None else len(trees.classes),
         meaning="the prediction" if trees.classes is None else "the probability of each class",
         link_needs="" if link in ("mean", "identity") else " and its library",
