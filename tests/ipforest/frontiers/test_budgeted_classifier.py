@@ -355,7 +355,7 @@ def test_what_is_left_out_for_lack_of_time_is_said(parts: Any) -> None:
             clone(model).set_params(run__time_limit=limit).fit(*parts)
 
 
-@pytest.mark.parametrize(("estimators", "n_looks"), [([BOOST], 5), ([BOOST], 40), ([FOREST], 2), ([FOREST], 60)])
+@pytest.mark.parametrize(("estimators", "n_looks"), [([BOOST], 5), ([BOOST], 20), ([FOREST], 2), ([FOREST], 60)])
 def test_time_is_looked_at_before_each_tree(
     parts: Any, monkeypatch: pytest.MonkeyPatch, estimators: list[Any], n_looks: int
 ) -> None:

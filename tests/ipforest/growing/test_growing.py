@@ -83,6 +83,7 @@ def test_every_split_has_the_least_risk_of_all(criterion, seed, missing, costs, 
     if sharing == "examples":
         state = AcquisitionState.per_example(costs, len(X))
         state.record(np.random.default_rng(seed).random(X.shape) < 0.4)
+    before = state.bought.copy()
     grower = Grower(impurity, reduction, price_weight=0.3, max_depth=4, min_samples_leaf=min_samples_leaf)
     tree = grower.grow_classifier(CodedExamples.from_examples(X), labels, 3, state, weights=weights, seed=seed)
     owned = units_above(tree, costs)
@@ -92,7 +93,7 @@ def test_every_split_has_the_least_risk_of_all(criterion, seed, missing, costs, 
         if tree.left[node] < 0:
             continue
         w, y = weights[members], labels[members]
-        bought = state.bought[members] if sharing == "examples" else None
+        bought = before[members] if sharing == "examples" else None
         merits = {}
         for feature in range(X.shape[1]):
             path = owned[node] if sharing != "each test" else frozenset()
