@@ -98,7 +98,8 @@ class Keyboard:
         self.page = page
 
     def focused(self) -> str:
-        """Say by its label, or its text, where the focus is."""
+        """Say by its label, or its text, where the focus is, which a page gives to something when it is drawn."""
+        self.page.wait_for_function("document.activeElement !== document.body")
         return str(
             self.page.evaluate(
                 "(e => (e.labels && e.labels.length ? e.labels[0].textContent : e.textContent).trim())"
