@@ -1083,6 +1083,45 @@ class FittedWithHeldOut(BudgetedEstimator):
         return self._fit(X, y, X_val, y_val, groups=groups)
 
 
+class FittedWithWeights(BudgetedEstimator):
+    """Base of the estimators that are fitted to examples with weights, and choose on others."""
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Train the models among which a budget chooses, unless they are fitted, learn to stop them, and choose.
+
+        Parameters
+        ----------
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
+            Held-out examples, on which stopping is learnt and everything is chosen; by default a part of X, or, for an
+            ensemble that is fitted, all of it.
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples in training the models, which take weights then, and for a scorer. A `NestedCascade`
+            orders its units, and stopping is learnt, with each example counting once.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Bad parameters, prices or examples, before anything is trained; or an estimator that this one does not take.
+        """
+        return self._fit(X, y, X_val, y_val, sample_weight, groups, hold_out=self._holds_out)
+
+    @property
+    def _holds_out(self) -> bool:
+        """Whether examples are held out where none are given for that."""
+        return True
+
+
 def for_inner(estimator: Any, rows: Rows | slice, weight: FloatArray | None, groups: Any) -> dict[str, Any]:
     """Give what an inner estimator is told about the rows that it is trained on; see `Given.for_inner`."""
     told = weights_for(estimator, None if weight is None else weight[rows])

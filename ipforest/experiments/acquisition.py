@@ -68,6 +68,21 @@ class Purchases:
             columns[place, members] = True
         return cls(columns, costs.cost_of(columns))
 
+    def shown(self, orders: Sequence[IntArray], most: float) -> BoolArray:
+        """Mark the features that each example has bought when it has paid ``most``, shape (n_samples, n_features).
+
+        Parameters
+        ----------
+        orders : sequence of ndarray of int64, one per example
+            Purchases one after another.
+        most : float
+        """
+        shown = np.zeros((len(orders), self.columns.shape[1]), dtype=bool)
+        for row, order in enumerate(orders):
+            affordable = np.cumsum(self.prices[order]) <= most + 1e-9
+            shown[row] = self.columns[order[affordable]].any(axis=0)
+        return shown
+
 
 class MaskedClassifier:
     """A neural network that predicts from any subset of the features.

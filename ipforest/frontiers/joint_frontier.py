@@ -24,7 +24,7 @@ from ipforest.choosing.measures import HeldOutScorer
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import BudgetedEstimator, Given, check_integer, warn_if_nothing_is_bought
+from ipforest.estimator import FittedWithWeights, Given, check_integer, warn_if_nothing_is_bought
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.growing.codes import MAX_BINS
@@ -174,7 +174,7 @@ class MemberFrontier(Frontier):
         return member._replace(learnt=tuple(learnt))
 
 
-class JointFrontier(BudgetedEstimator):
+class JointFrontier(FittedWithWeights):
     """Base of the estimators that make and stop several ensembles and choose among them for a budget.
 
     A subclass trains and measures them in `_members`. Everything is chosen on validation examples.
@@ -414,38 +414,6 @@ class GrownFrontier(JointFrontier):
     @abstractmethod
     def _n_expected(self) -> int:
         """About how many members there will be."""
-
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None = None,
-        y_val: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Grow the ensembles, prune them, learn to stop them, and choose for the budget.
-
-        Parameters
-        ----------
-        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
-        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
-            Validation examples, on which everything is chosen; by default a part of X.
-        sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in growing, pruning and refitting; on validation each example counts once.
-        groups : array, shape (n_samples,), optional
-            Examples of one group, such as those of one patient, are all trained on or all held out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        TypeError, ValueError
-            Bad parameters, prices or examples; nothing has been trained then.
-        """
-        return self._fit(X, y, X_val, y_val, sample_weight, groups)
 
     def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         made = self._made(training, validation, random, work)

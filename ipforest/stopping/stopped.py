@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ipforest._internal.arrays import FloatArray
 from ipforest._internal.examples import Labelled
-from ipforest.estimator import BudgetedEstimator, check_integer
+from ipforest.estimator import FittedWithWeights, check_integer
 from ipforest.stopping.rules import (
     Curve,
     FittedRule,
@@ -41,7 +40,7 @@ class Stoppable(NamedTuple):
     learnt: tuple[LearntStopping, ...]
 
 
-class StoppedEstimator(BudgetedEstimator):
+class StoppedEstimator(FittedWithWeights):
     """Base of the estimators that take one of several candidates, a rule that stops it, and a level of the rule.
 
     Attributes
@@ -67,41 +66,6 @@ class StoppedEstimator(BudgetedEstimator):
         super().check_parameters()
         check_integer(self.n_folds, "n_folds", 1)
         check_stopping(self.stopping)
-
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None = None,
-        y_val: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Train the candidates, unless they are fitted, and learn when to stop.
-
-        Parameters
-        ----------
-        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
-        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
-            Held-out examples on which it learns when to stop; by default a part of X, or, for an ensemble that is
-            fitted, all of it.
-        sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training the models, which take weights then, and for a scorer. Units are
-            ordered, and stopping is learnt, with each example counting once.
-        groups : array, shape (n_samples,), optional
-            Examples of one group, such as those of one patient, are all trained on or all held out.
-
-        Raises
-        ------
-        TypeError, ValueError
-            An estimator that this one does not stop, bad prices, parameters or examples.
-        """
-        return self._fit(X, y, X_val, y_val, sample_weight, groups, hold_out=self._holds_out)
-
-    @property
-    def _holds_out(self) -> bool:
-        """Whether examples are held out where none are given for that."""
-        return True
 
     @property
     def _taken(self) -> str:

@@ -88,7 +88,7 @@ def _names_of(path: Path) -> dict[str, Any]:
     sys.path.insert(0, folder)
     try:
         return runpy.run_path(str(path))
-    except Exception as problem:
+    except Exception as problem:  # the file is the user's, and may raise anything
         raise ValueError(f"{path}: expected a file that runs, got {type(problem).__name__}: {problem}") from problem
     finally:
         sys.path.remove(folder)

@@ -186,10 +186,7 @@ def _by_policy(
     def measured(budget: float, orders: Sequence[Any]) -> Option:
         numbers: list[float] = []
         for (X, y), lines in zip(held_out, orders, strict=True):
-            shown = np.zeros(X.shape, dtype=bool)
-            for row, order in enumerate(lines):
-                affordable = np.cumsum(purchases.prices[order]) <= budget + 1e-9
-                shown[row] = purchases.columns[order[affordable]].any(axis=0)
+            shown = purchases.shown(lines, budget)
             labels = predict_proba(X, shown).argmax(axis=1)
             numbers += [float(task.costs.cost_of(shown).mean()), float(np.mean(labels != y))]
         return Option(*numbers)

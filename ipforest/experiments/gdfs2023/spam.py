@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from sklearn.metrics import roc_auc_score
 
 from ipforest import datasets
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.acquisition import Purchases
 from ipforest.experiments.experiment import Cell, Experiment, Record
@@ -59,7 +59,8 @@ def run(cell: Cell) -> list[Record]:
     else:
         purchases = Purchases.of(FeatureCosts.uniform(X.shape[1]))
         network = NEURAL[cell["method"]](X[training], y[training], purchases, cell["seed"])
-        measured = {budget: _neural(network, X[test], budget) for budget in BUDGETS}
+        orders = network.bought(X[test], 0.0, float(BUDGETS[-1]), forced=True)
+        measured = {budget: _neural(network, X[test], purchases.shown(orders, budget)) for budget in BUDGETS}
     return [
         {"features": budget, "area": float(roc_auc_score(y[test], answers[:, 1])), "bought": bought}
         for budget, (answers, bought) in measured.items()
@@ -70,11 +71,7 @@ def _front_end(model: Any, X: Array) -> tuple[FloatArray, float]:
     return model.predict_proba(X), float(model.cost(X).mean())
 
 
-def _neural(network: NeuralAcquisition, X: Array, budget: int) -> tuple[FloatArray, float]:
-    shown = np.zeros(X.shape, dtype=bool)
-    orders: list[IntArray] = network.bought(X, 0.0, float(budget), forced=True)
-    for row, order in enumerate(orders):
-        shown[row, order] = True
+def _neural(network: NeuralAcquisition, X: Array, shown: BoolArray) -> tuple[FloatArray, float]:
     return network.predict_proba(X, shown), float(shown.sum(axis=1).mean())
 
 
