@@ -282,7 +282,7 @@ def with_best_leaves(
     y: Array,
     weight: Array | None = None,
 ) -> Any:
-    """Train a forest with larger and larger leaves until its score out of bag no longer falls.
+    """Train a forest with larger and larger leaves until its score out of bag rises.
 
     Parameters
     ----------
@@ -315,7 +315,9 @@ def _grown(forest: Any, X: Array, y: Array, weight: Array | None, **settings: An
 
 
 def last_before_rise(tried: Iterable[tuple[float, T]]) -> tuple[float, T]:
-    """Take what is tried last before the error no longer falls; what would come after that is not tried.
+    """Take what is tried last before the error rises; what would come after that is not tried.
+
+    Of equals it is the later one: larger leaves that do no worse make smaller trees.
 
     Parameters
     ----------
@@ -324,7 +326,7 @@ def last_before_rise(tried: Iterable[tuple[float, T]]) -> tuple[float, T]:
     """
     best: tuple[float, Any] = (inf, None)
     for candidate in tried:
-        if candidate[0] >= best[0]:
+        if candidate[0] > best[0]:
             break
         best = candidate
     return best
