@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -101,6 +102,11 @@ class BoostSearch(FrontierSearch):
         Values of lambda, falling geometrically.
     single_price : bool, default=True
         Whether one more ensemble is grown at a single price, of the smallest trees.
+    all_sizes_priced : bool, default=True
+        Whether an ensemble of each size of trees is grown at prices. Without, only one of the smallest is, and at no
+        price one of each size; with, at no price one of the size that did best at prices, and one with few bins.
+    prices_per_member : int, default=1
+        After so many prices each, and after the last, what stands then is measured and stopped.
     n_prunings : int, default=4
         Prunings of each ensemble that are tried; 0 to prune nothing.
     refit : {"newton", "alternate", None}, default="newton"
@@ -118,10 +124,13 @@ class BoostSearch(FrontierSearch):
     n_lambdas: int = 10
     n_prunings: int = 4
     single_price: bool = True
+    all_sizes_priced: bool = True
+    prices_per_member: int = 1
     refit: str | None = "newton"
 
     def __post_init__(self) -> None:
         FrontierSearch.__post_init__(self)
+        check_integer(self.prices_per_member, self.named("prices_per_member"), 1)
         check_choice(self.refit, self.named("refit"), REFITS)
 
 
@@ -158,8 +167,10 @@ class GrownBoosting(GrownFrontier):
 
     @property
     def _n_expected(self) -> int:
-        n_grown = len(self._growth.leaf_sizes()) + bool(self._search.single_price)
-        return int(3 + n_grown * (self._search.n_lambdas + self._search.n_prunings))
+        search, n_sizes = self._search, len(self._growth.leaf_sizes())
+        n_priced = (n_sizes if search.all_sizes_priced else 1) + bool(search.single_price)
+        n_measured = ceil(search.n_lambdas / search.prices_per_member) + search.n_prunings
+        return int(1 + (2 if search.all_sizes_priced else n_sizes) + n_priced * n_measured)
 
     def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         return (self._member(trees, validation) for trees in self._ensembles(training, validation, random, work))
@@ -176,7 +187,7 @@ class GrownBoosting(GrownFrontier):
         highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
         falling = np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas)
         sizes = self._growth.leaf_sizes()
-        plans = [(leaves, falling) for leaves in sizes]
+        plans = [(leaves, falling) for leaves in (sizes if self._search.all_sizes_priced else [min(sizes)])]
         if self._search.single_price:
             plans.append((min(sizes), np.full(self._search.n_lambdas, SINGLE)))
         ends = []
@@ -187,8 +198,8 @@ class GrownBoosting(GrownFrontier):
             if self._search.n_prunings and last is not start:
                 yield from self._pruned(data, last, grower, paying, work)
             ends.append((loss, leaves))
-        simply_good = [(data, min(ends)[1])]
-        if self._growth.max_bins is None or self._growth.max_bins > COARSE:
+        simply_good = [(data, leaves) for leaves in ([min(ends)[1]] if self._search.all_sizes_priced else sizes)]
+        if self._search.all_sizes_priced and (self._growth.max_bins is None or self._growth.max_bins > COARSE):
             coarse = replace(data, coded=CodedExamples.from_examples(X, COARSE, categorical))
             simply_good.append((coarse, min(sizes)))
         for examples, leaves in simply_good:
@@ -237,24 +248,25 @@ class GrownBoosting(GrownFrontier):
         random: Any,
         work: Work,
     ) -> Generator[BoostedTrees, None, tuple[BoostedTrees, float]]:
-        """Grow at one price after another; yield what stands after each, return the last and the least validation loss.
+        """Grow at one price after another; yield what stands after some, return the last and the least validation loss.
 
         When the time is over, what stands then is the last.
         """
         targets, loss_of = encode_targets(validation.y, self.classes_), start.margin_loss.value
-        standing = data.standing(start)
+        standing = told = data.standing(start)
         least = float(loss_of(standing.held_out, targets).mean())
         ends = np.linspace(0, self.n_estimators, CHUNKS * len(prices) + 1).round().astype(int)
         chunks = np.diff(ends).reshape(len(prices), CHUNKS)
-        for price, rounds in zip(prices, chunks.tolist(), strict=True):
-            before, priced = standing, replace(grower, price_weight=price)
+        for number, (price, rounds) in enumerate(zip(prices, chunks.tolist(), strict=True), 1):
+            priced, n_left = replace(grower, price_weight=price), len(prices) - number
             for n_rounds in filter(None, rounds):
                 grown = data.grow(standing, n_rounds, priced, int(random.randint(2**30)), lambda: work.is_over)
                 loss = float(loss_of(grown.held_out, targets).mean())
                 if loss >= least:
                     break
                 standing, least = grown, loss
-            if standing is not before:
+            if standing is not told and (n_left % self._search.prices_per_member == 0 or work.is_over):
+                told = standing
                 yield standing.trees
             work.check()
         return standing.trees, least
