@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter, validate_data
 
-from ipforest._internal.arrays import Array, FloatArray, refuse_masked
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, refuse_masked
 from ipforest._internal.feature_names import column_labels, column_names, require_columns_of_training
 
 NO_LABELS = "no_validation"
@@ -73,7 +73,7 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     require_rows_in_order(X, y)
     if reset or not _are_other_columns(X, estimator):  # else the names are refused below
         categories = getattr(estimator, "categories_", None)
-        X = X if categories is None else categories.numbers(X)
+        X = with_nan(X if categories is None else categories.numbers(X))
         _require_numbers(X, estimator)
     if is_classifier(estimator) and not isinstance(y, str):
         _require_one_type(y)
@@ -218,6 +218,25 @@ def _other_labels(X: Any) -> tuple[str, ...] | None:
     if labels is None or all(isinstance(label, str) for label in labels) or isinstance(labels, pd.RangeIndex):
         return None
     return tuple(map(str, labels))
+
+
+def with_nan(X: Any) -> Any:
+    """Write pandas' NA among objects as NaN, which scikit-learn takes for missing; other examples stay as they are."""
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        return np.where(_is_na(X), np.nan, X)
+    dtypes = X.dtypes if isinstance(X, pd.DataFrame) else ()
+    objects = [column for column, dtype in enumerate(dtypes) if isinstance(dtype, np.dtype) and dtype.kind == "O"]
+    gaps = {column: _is_na(X.iloc[:, column].to_numpy()) for column in objects}
+    if not any(each.any() for each in gaps.values()):
+        return X
+    frame = X.copy(deep=False)
+    for column, is_gap in gaps.items():
+        frame.isetitem(column, frame.iloc[:, column].mask(is_gap, np.nan))
+    return frame
+
+
+def _is_na(cells: Array) -> BoolArray:
+    return np.reshape([cell is pd.NA for cell in cells.ravel()], cells.shape)
 
 
 def _require_numbers(X: Any, estimator: Any) -> None:

@@ -114,6 +114,21 @@ def test_numbers_of_any_dtype_are_those_of_the_array(make, X):
     assert_array_equal(model.cost(X), expected.cost(plain))
 
 
+@pytest.mark.parametrize("make", [MAKE["BudgetForest"], MAKE["BudgetPrune"]], ids=["BudgetForest", "BudgetPrune"])
+def test_missing_values_of_pandas_among_objects_are_nan(make):
+    X, y = examples()
+    X[::7, 2] = np.nan
+    model = make().fit(X, y)
+    objects = pd.DataFrame(X).astype(object)
+    objects[2] = objects[2].where(objects[2].notna(), pd.NA)
+    for table in (objects, objects.to_numpy()):
+        assert_array_equal(make().fit(table, y).predict(table), model.predict(X))
+        assert_array_equal(model.cost(table), model.cost(X))
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    assert_array_equal(Forest.from_sklearn(forest).predict(objects), forest.predict(X))
+    assert objects.loc[0, 2] is pd.NA
+
+
 def test_lazy_tables_are_refused():
     X, y = examples()
     with pytest.raises(ValueError, match=r"^X: expected a table, got a LazyFrame .* use X.collect\(\)$"):
