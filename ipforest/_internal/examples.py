@@ -245,7 +245,7 @@ def _require_numbers(X: Any, estimator: Any) -> None:
         raise ValueError(f"X: expected a table, got a {type(X).__name__} that is still to be computed; use X.collect()")
     frame = X.to_pandas() if hasattr(X, "to_pandas") else X
     if not isinstance(frame, pd.DataFrame):
-        frame = _texts(frame)
+        frame = _words(frame)
     for name, count in Counter(frame.columns).items():
         if count > 1:
             raise ValueError(f"X: expected each column once, got {name!r} {count} times; rename the columns")
@@ -261,17 +261,20 @@ def _require_numbers(X: Any, estimator: Any) -> None:
             raise ValueError(f"X: expected numbers, got {cell!r} in column {name!r}; {advice}")
 
 
-def _texts(X: Any) -> pd.DataFrame:
-    """Take the columns of an array, or of lists, that hold a text which is no number."""
-    cells = np.asarray(X) if isinstance(X, np.ndarray) or _holds_text(X) else np.empty((0, 0))
+def _words(X: Any) -> pd.DataFrame:
+    """Take the columns of an array, or of lists, that hold a text which is no number, or a date."""
+    cells = np.asarray(X) if isinstance(X, np.ndarray) or _holds_words(X) else np.empty((0, 0))
     if cells.dtype.kind not in "OU" or cells.ndim != 2:
         return pd.DataFrame()
     frame = pd.DataFrame(cells.astype(object))
-    return frame[[name for name, column in frame.items() if _holds_text([other_than_numbers(column)])]]
+    return frame[[name for name, column in frame.items() if _holds_words([other_than_numbers(column)])]]
 
 
-def _holds_text(rows: Any) -> bool:
-    return isinstance(rows, list | tuple) and any(isinstance(cell, str) for row in rows if np.ndim(row) for cell in row)
+def _holds_words(rows: Any) -> bool:
+    kinds = (str, date, timedelta, pd.Period)
+    return isinstance(rows, list | tuple) and any(
+        isinstance(cell, kinds) for row in rows if np.ndim(row) for cell in row
+    )
 
 
 def _require_finite_squares(targets: Array) -> None:
