@@ -47,6 +47,10 @@ NOT_LINEAR = {
 """Sections of .mps and .lp files, and what they hold that a linear program does not."""
 
 
+TOLERATED = ("appears more than once in this", "have the same name")
+"""Complaints of HiGHS about terms of one variable, which it adds up, and about names, which are looked at here."""
+
+
 def states_a_program(source: object) -> bool:
     """Return whether `linear_program_of` takes this kind of object, without importing what it may come from."""
     return isinstance(source, LinearProgram | str | Path) or _is(source, "pyomo", "Block") or _is_linopy(source)
@@ -105,7 +109,8 @@ def read_linear_program(path: str | Path) -> LinearProgram:
     ------
     ValueError
         Another suffix; a file that is no text, is damaged, ends too early, or has no variables; two rows or columns of
-        one name; sections and terms that are not linear, or several objectives.
+        one name; sections and terms that are not linear, or several objectives; entries that HiGHS would leave out, as
+        one that stands twice, is smaller than 1e-9, or is of no row.
     OSError
         The file cannot be opened.
     MissingSolverError
@@ -120,19 +125,45 @@ def read_linear_program(path: str | Path) -> LinearProgram:
         raise ValueError(f"{file}: expected text in UTF-8, got other bytes; write the program as text again") from None
     _check_text(file, text)
     highspy, highs = import_highspy(), quiet_highs()
-    if highs.readModel(str(file)) == highspy.HighsStatus.kError:
+    status, complaints = _read(highs, file)
+    if status == highspy.HighsStatus.kError:
         if file.suffix.lower() == ".lp" and "[" in text:
             _refuse(file, "quadratic terms, in brackets")
         raise ValueError(
-            f"{file}: expected a linear program that HiGHS can read, got one that it refuses; the file may be damaged "
-            f"or cut off, or have parts that are not linear rows"
+            f"{file}: expected a linear program that HiGHS can read, got one that it refuses{_told(complaints)}; the "
+            f"file may be damaged or cut off, or have parts that are not linear rows"
+        )
+    if complaints:
+        raise ValueError(
+            f"{file}: expected a linear program that HiGHS reads as it is written, got one that it changes"
+            f"{_told(complaints)}"
         )
     return _of_highs(file, highspy, highs)
+
+
+def _read(highs: Any, file: Path) -> tuple[Any, list[str]]:
+    """Read a file; return the status and what HiGHS complains of, but for what is right or refused here by name."""
+    said: list[str] = []
+    highs.cbLogging += lambda event: said.append(event.message)
+    highs.setOptionValue("log_to_console", False)
+    highs.setOptionValue("output_flag", True)
+    status = highs.readModel(str(file))
+    highs.setOptionValue("output_flag", False)
+    lines = [message.strip().split("\n")[0] for message in said if message.startswith(("WARNING", "ERROR"))]
+    return status, [line.partition(":")[2].strip() for line in lines if not any(part in line for part in TOLERATED)]
+
+
+def _told(complaints: Sequence[str]) -> str:
+    return f": {complaints[0]}" if complaints else ""
 
 
 def _check_text(file: Path, text: str) -> None:
     """Refuse what a reader would skip in silence, and files that end too early."""
     is_mps = file.suffix.lower() == ".mps"
+    if text.startswith("\ufeff"):
+        raise ValueError(
+            f"{file}: expected UTF-8 without a byte order mark, got one with it, which HiGHS does not read"
+        )
     lines = [line for line in _without_comments(text, "*" if is_mps else "\\") if line.strip()]
     if not lines:
         raise ValueError(f"{file}: expected a linear program, got an empty file")

@@ -963,6 +963,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
             feature_names=tuple(map(str, names)),
             allow_missing=bool(get_tags(self).input_tags.allow_nan),
             categories=self.categories_.names,
+            whole=self.categories_.whole,
             class_costs=self.class_costs_,
             missing_seen=self._missing_seen,
         )

@@ -126,6 +126,8 @@ class Seller:
         The columns in which training had missing values, so that the model knows what they tell; by default none.
     categories : mapping from int to tuple
         Of columns whose values may be told by name: the names of the numbers 0, 1, 2, ...
+    whole : tuple of int
+        Columns of categories in which a number with a fraction is missing.
     left_out : ndarray of int64
         Columns for which no unit is bought, as no model can use them.
     decision : callable (outputs) -> ndarray of int64, shape (n_samples,), optional
@@ -140,6 +142,7 @@ class Seller:
     class_costs: FloatArray | None = None
     missing_seen: npt.NDArray[np.bool_] | None = None
     categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    whole: tuple[int, ...] = ()
     left_out: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     decision: Callable[[FloatArray], npt.NDArray[np.int64]] | None = None
 
@@ -154,7 +157,8 @@ class Seller:
         if np.ndim(value) == 0 and pd.isna(value):
             return float("nan")
         if column not in self.categories:
-            return number_of(value, self.feature_names[column])
+            number = number_of(value, self.feature_names[column])
+            return float("nan") if column in self.whole and number % 1 > 0 else number
         names = self.categories[column]
         if value in names:
             return float(names.index(value))
@@ -171,7 +175,8 @@ class Seller:
         """
         number = self.number(column, value)
         if np.isnan(number) and not pd.isna(value):
-            known = f"one of {some_of(self.categories[column])}" if column in self.categories else "a number"
+            number_told = "a whole number" if column in self.whole else "a number"
+            known = f"one of {some_of(self.categories[column])}" if column in self.categories else number_told
             raise ValueError(
                 f"{self.feature_names[column]}: expected {known}, None for a value that cannot be had, or NaN for one "
                 f"that is missing, got {value!r}"
@@ -223,8 +228,8 @@ class Seller:
         return names[int(number)]
 
     def numbers(self, columns: Sequence[int], values: npt.ArrayLike) -> npt.ArrayLike:
-        """Read the values of some columns, the last axis; without named categories they stay as they are."""
-        if not set(columns) & set(self.categories):
+        """Read the values of some columns, the last axis; without categories they stay as they are."""
+        if set(columns).isdisjoint((*self.categories, *self.whole)):
             return values
         told = np.asarray(values)
         cells = told.reshape(-1, len(columns))

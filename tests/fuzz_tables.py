@@ -63,7 +63,7 @@ WORDS = [
     "3rd",
     "<5",
 ]
-MISSING = ["", "NA", "NaN", "nan", "?"]
+MISSING = ["", "NA", "NaN", "nan", "?", "N/A", "NULL"]
 ENCODINGS = ["utf-8"] * 4 + ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1"]
 
 

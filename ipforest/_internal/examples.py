@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter, validate_data
 
-from ipforest._internal.arrays import Array, FloatArray, refuse_masked
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, refuse_masked
 from ipforest._internal.feature_names import column_labels, column_names, require_columns_of_training
 
 NO_LABELS = "no_validation"
@@ -73,7 +73,7 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     require_rows_in_order(X, y)
     if reset or not _are_other_columns(X, estimator):  # else the names are refused below
         categories = getattr(estimator, "categories_", None)
-        X = X if categories is None else categories.numbers(X)
+        X = with_nan(X if categories is None else categories.numbers(X))
         _require_numbers(X, estimator)
     if is_classifier(estimator) and not isinstance(y, str):
         _require_one_type(y)
@@ -220,13 +220,32 @@ def _other_labels(X: Any) -> tuple[str, ...] | None:
     return tuple(map(str, labels))
 
 
+def with_nan(X: Any) -> Any:
+    """Write pandas' NA among objects as NaN, which scikit-learn takes for missing; other examples stay as they are."""
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        return np.where(_is_na(X), np.nan, X)
+    dtypes = X.dtypes if isinstance(X, pd.DataFrame) else ()
+    objects = [column for column, dtype in enumerate(dtypes) if isinstance(dtype, np.dtype) and dtype.kind == "O"]
+    gaps = {column: _is_na(X.iloc[:, column].to_numpy()) for column in objects}
+    if not any(each.any() for each in gaps.values()):
+        return X
+    frame = X.copy(deep=False)
+    for column, is_gap in gaps.items():
+        frame.isetitem(column, frame.iloc[:, column].mask(is_gap, np.nan))
+    return frame
+
+
+def _is_na(cells: Array) -> BoolArray:
+    return np.reshape([cell is pd.NA for cell in cells.ravel()], cells.shape)
+
+
 def _require_numbers(X: Any, estimator: Any) -> None:
     """Refuse tables with columns of words or dates, or two of one name, and say what takes them."""
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         raise ValueError(f"X: expected a table, got a {type(X).__name__} that is still to be computed; use X.collect()")
     frame = X.to_pandas() if hasattr(X, "to_pandas") else X
     if not isinstance(frame, pd.DataFrame):
-        frame = _texts(frame)
+        frame = _words(frame)
     for name, count in Counter(frame.columns).items():
         if count > 1:
             raise ValueError(f"X: expected each column once, got {name!r} {count} times; rename the columns")
@@ -242,17 +261,20 @@ def _require_numbers(X: Any, estimator: Any) -> None:
             raise ValueError(f"X: expected numbers, got {cell!r} in column {name!r}; {advice}")
 
 
-def _texts(X: Any) -> pd.DataFrame:
-    """Take the columns of an array, or of lists, that hold a text which is no number."""
-    cells = np.asarray(X) if isinstance(X, np.ndarray) or _holds_text(X) else np.empty((0, 0))
+def _words(X: Any) -> pd.DataFrame:
+    """Take the columns of an array, or of lists, that hold a text which is no number, or a date."""
+    cells = np.asarray(X) if isinstance(X, np.ndarray) or _holds_words(X) else np.empty((0, 0))
     if cells.dtype.kind not in "OU" or cells.ndim != 2:
         return pd.DataFrame()
     frame = pd.DataFrame(cells.astype(object))
-    return frame[[name for name, column in frame.items() if _holds_text([other_than_numbers(column)])]]
+    return frame[[name for name, column in frame.items() if _holds_words([other_than_numbers(column)])]]
 
 
-def _holds_text(rows: Any) -> bool:
-    return isinstance(rows, list | tuple) and any(isinstance(cell, str) for row in rows if np.ndim(row) for cell in row)
+def _holds_words(rows: Any) -> bool:
+    kinds = (str, date, timedelta, pd.Period)
+    return isinstance(rows, list | tuple) and any(
+        isinstance(cell, kinds) for row in rows if np.ndim(row) for cell in row
+    )
 
 
 def _require_finite_squares(targets: Array) -> None:

@@ -49,6 +49,9 @@ enum { LINK_MEAN, LINK_IDENTITY, LINK_LOG, LINK_LOGIT, LINK_HALF_LOGIT, LINK_MUL
 
 static const int comes_with[N_FEATURES] = {$comes_with};
 
+/* Categories of which a number with a fraction is none, so that it is missing. */
+static const bool is_whole[N_FEATURES] = {$is_whole};
+
 /* Prices; what a feature needs is paid once. What would take an example above the limit cannot be had. */
 static const double unit_cost[N_UNITS] = {$unit_cost};
 static const int unit_of[N_FEATURES][2] = {$unit_of};
@@ -205,7 +208,8 @@ static void buy(struct example *e, int feature)
     e->bought[feature] = true;
     for (int f = 0; f < N_FEATURES; f++)
         if (comes_with[f] == comes_with[feature] && !e->known[f]) {
-            e->x[f] = e->read(f, e->context);
+            double x = e->read(f, e->context);
+            e->x[f] = is_whole[f] && floor(x) < x ? NAN : x;
             e->known[f] = true;
         }
     give_up(e);
@@ -630,6 +634,7 @@ def write_c_model(model: BudgetedEstimator) -> str:
         features=", ".join(map(_text, document["features"])),
         categories=", ".join(_text(name) for names in categories for name in names) or '""',
         first_category=_listed(np.cumsum([0, *map(len, categories)]).tolist()),
+        is_whole=_listed(document["whole"]),
         comes_with=_listed([members[0] for members in document["comes_with"]]),
         unit_cost=_listed(prices["unit_cost"]),
         unit_of=", ".join(_row(units, 2) for units in prices["units"]),

@@ -92,6 +92,7 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
         "features": list(seller.feature_names),
         "table": None,
         "categories": {str(column): _names(names) for column, names in seller.categories.items()},
+        "whole": [column in seller.whole for column in range(seller.costs.n_features)],
         "prices": {"unit_cost": purse.unit_cost.tolist(), "units": two_units(seller.costs).tolist()},
         "cap": None,
         "free": seller.free_features.tolist(),

@@ -414,6 +414,10 @@ class _Writer:
             self._comes_with[feature, members] = True
         self._unit_cost = np.array(document["prices"]["unit_cost"], dtype=np.float64)
         self._units = np.array(document["prices"]["units"])
+        self._X = "X"
+        if any(document["whole"]):
+            broken = graph("Less", graph("Floor", "X"), "X")
+            self._X = graph("Where", graph("And", broken, np.array(document["whole"])), np.nan, "X")
         self._n_rows = graph("Shape", "X", end=1)
 
     def answers(self) -> tuple[str, str]:
@@ -496,7 +500,7 @@ class _Writer:
 
         def step(graph: _Graph, node: str, active: str, stage: str, memory: str, last: str, *state: str) -> Any:
             known = _Known(*state)
-            x = graph("Where", known.barred, np.nan, "X")
+            x = graph("Where", known.barred, np.nan, self._X)
             node = ensemble.reached(graph, node, x, known.known)
             feature = graph("Gather", ensemble.feature, node)
             barred = graph("GatherElements", known.barred, feature, axis=1)
@@ -556,7 +560,7 @@ class _Writer:
         outputs = graph.repeated(self._n_rows, np.zeros(self._n_outputs))
         for number, stage in enumerate(stages):
             rows = graph("Reshape", graph("NonZero", graph("Equal", at, number)), [-1])
-            x, own_memory = graph("Gather", "X", rows), graph("Gather", memory, rows)
+            x, own_memory = graph("Gather", self._X, rows), graph("Gather", memory, rows)
             own = self._stage_outputs(graph, stage, x, graph("Shape", rows), classify)
             before = graph("Gather", outputs, rows) if number else own
             change = graph("Neg", graph("Abs", graph("Gather", graph("Sub", own, before), np.array(0), axis=1)))
@@ -601,7 +605,7 @@ class _Writer:
         base = np.array(part["intercept"], dtype=np.float64)
         margins = graph.repeated(self._n_rows, base)
         if features.size:
-            scaled = graph("Sub", graph("Gather", "X", features, axis=1), np.array(part["mean"], dtype=np.float64))
+            scaled = graph("Sub", graph("Gather", self._X, features, axis=1), np.array(part["mean"], dtype=np.float64))
             scaled = graph("Div", scaled, np.array(part["spread"], dtype=np.float64))
             known_only = graph("Where", graph("IsNaN", scaled), 0.0, scaled)
             highest = float(np.finfo(np.float64).max)

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FORMAT, VERSION, SETTLED_SLACK, SUREST = "ipforest-model", 5, 1e-9, 1e-4
+FORMAT, VERSION, SETTLED_SLACK, SUREST = "ipforest-model", 6, 1e-9, 1e-4
 NEEDED = {"kind", "classes", "class_costs", "features", "categories", "table", "prices", "cap", "free", "comes_with"}
-NEEDED |= {"calibrations", "decision"}
+NEEDED |= {"calibrations", "decision", "whole"}
 BY_KIND = {"trees": {"trees", "rule", "level"}, "stages": {"stages", "rule", "level"}, "gate": {"gate", "goals"}}
+NO_CAP = {"limit": np.inf, "missing_seen": False}
 TESTS = ("root", "left", "right", "feature", "threshold", "missing_left", "category_set", "sets")
 
 LINKS: dict[str, Callable[[Any], Any]] = {
@@ -31,9 +32,9 @@ class Answer(NamedTuple):
     paid: float
 
 
-def both(outputs: Any) -> Any:
+def both(outputs: Any, classify: bool = True) -> Any:
     """Give the probabilities of both classes where there is that of the second."""
-    return np.array([1 - outputs[0], outputs[0]]) if len(outputs) == 1 else outputs
+    return np.array([1 - outputs[0], outputs[0]]) if classify and len(outputs) == 1 else outputs
 
 
 def calibrated(calibration: dict[str, Any], asked: int, outputs: Any) -> Any:
@@ -57,11 +58,9 @@ def onward(place: int, following: int) -> int:
 
 def number_of(cell: Any, coding: dict[str, Any], column: Any) -> float:
     """Return the number that stands for a cell of a table."""
-    number, names = coding["others"], coding["names"]
-    if cell is None or cell != cell:
-        number = coding["missing"]
-    elif cell in names or number == "itself":
-        number = coding["numbers"][names.index(cell)] if cell in names else cell
+    names, is_gap = coding["names"], cell is None or cell != cell
+    number = coding["numbers"][names.index(cell)] if cell in names else coding["missing" if is_gap else "others"]
+    number = cell if number == "itself" else number
     if number is None or (number is cell and isinstance(cell, str)):
         raise ValueError(f"{column}: expected {names or 'a number'}, got {cell!r}")
     return float(number)
@@ -81,13 +80,15 @@ class Known:
         if not self.known[feature]:
             self.bought.append(feature)
             for each in self._document["comes_with"][feature]:
-                self.values[each], self.known[each] = self._number(each), True
+                number, self.known[each] = self._number(each), True
+                self.values[each] = np.nan if self._document["whole"][each] and number % 1 > 0 else number
             self._give_up()
 
     def _number(self, feature: int) -> float:
         if (table := self._document["table"]) is None:
             value, names = self._fetch(feature), self._document["categories"].get(str(feature), [])
-            return float(names.index(value) if value in names else np.nan if isinstance(value, str) else value)
+            is_gap = value is None or (isinstance(value, str) and len(names) > 0)
+            return float(names.index(value) if value in names else np.nan if is_gap else value)
         column = table["columns"][table["source"][feature]]
         if column not in self._cells:
             self._cells[column] = self._fetch(column)
@@ -102,13 +103,11 @@ class Known:
     def _give_up(self) -> None:
         """Add up what is paid; withhold what would take the example above its cap."""
         cost, units = (np.array(self._document["prices"][name]) for name in ("unit_cost", "units"))
-        is_paid, cap = np.isin(np.arange(cost.size), units[self.bought]), self._document["cap"]
-        self.paid = float(cost[is_paid].sum())
-        if cap:
-            price = np.where(is_paid, 0, cost)[units].sum(axis=1)
-            beyond = (self.paid + price > cap["limit"]) & ~self.known & ~self.barred
-            self.barred |= beyond
-            self.known |= beyond & np.array(cap["missing_seen"])
+        is_paid, cap = np.isin(np.arange(cost.size), units[self.bought]), self._document["cap"] or NO_CAP
+        self.paid, price = float(cost[is_paid].sum()), np.where(is_paid, 0, cost)[units].sum(axis=1)
+        beyond = (self.paid + price > cap["limit"]) & ~self.known & ~self.barred
+        self.barred |= beyond
+        self.known |= beyond & np.array(cap["missing_seen"])
 
 
 class Trees:
@@ -125,8 +124,7 @@ class Trees:
         for node in np.flatnonzero(~self.is_leaf)[::-1]:
             sides = [self.left[node], self.right[node]]
             self.lowest[node], self.highest[node] = self.lowest[sides].min(axis=0), self.highest[sides].max(axis=0)
-            if not self.averages:
-                self.value[node] = (self.lowest[node] + self.highest[node]) / 2
+        self.value = self.value if self.averages else (self.lowest + self.highest) / 2
 
     def reached(self, tree: int, example: Known, tested: set[int]) -> int:
         """Find the node of a tree to which what is known leads; note what is tested."""
@@ -160,8 +158,7 @@ class Trees:
         return sums
 
     def _linked(self, margins: Any) -> Any:
-        outputs = LINKS[self.link](margins)
-        return both(outputs) if self.classify else outputs
+        return both(LINKS[self.link](margins), self.classify)
 
     def _settled(self, low: Any, high: Any, costs: Any) -> bool:
         if costs is not None:
@@ -173,9 +170,8 @@ class Trees:
             extra = costs[:, [label]] - costs
             most = np.delete(high @ np.maximum(extra, 0) + low @ np.minimum(extra, 0), label)
             return bool(most.max() < -SETTLED_SLACK * costs.max() * high.sum())
+        low, high = (np.append(0.0, each) if each.size == 1 else each for each in (low, high))
         slack, leader = SETTLED_SLACK * np.maximum(np.abs(low), np.abs(high)).max(), int(np.argmax(low))
-        if low.size == 1:
-            return bool(low[0] > slack or high[0] < -slack)
         return bool(low[leader] > np.delete(high, leader).max() + slack)
 
 
@@ -213,8 +209,7 @@ class Part:
                     break
                 if self._rule is not None and not self._free[feature]:
                     outputs, settled, width = trees.foresee(example, self._costs)
-                    goes_on, memory = self._goes_on(stage, outputs, width, memory)
-                    stage += 1
+                    stage, (goes_on, memory) = stage + 1, self._goes_on(stage, outputs, width, memory)
                     if settled or not goes_on:
                         return trees.foresee(example)[0]
                 example.buy(feature)
@@ -240,8 +235,7 @@ class Part:
         example.see(features)
         scaled = np.nan_to_num((example.values[features] - part["mean"]) / part["spread"])
         margins = scaled @ np.reshape(part["weights"], (len(features), -1)) if features else 0.0
-        outputs = LINKS[part["link"]](margins + np.array(part["intercept"]))
-        return both(outputs) if self._classify else outputs
+        return both(LINKS[part["link"]](margins + np.array(part["intercept"])), self._classify)
 
 
 class Model:

@@ -8,7 +8,6 @@ import numpy as np
 
 from ipforest._internal.arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.categories import WholeCategories
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
 
@@ -120,7 +119,7 @@ def write_c(trees: Forest | BoostedTrees) -> str:
         n_features=trees.n_features,
         n_values=trees.value.shape[1],
         n_margins=base_score.size,
-        fractions_are_missing=int(isinstance(trees.categories, WholeCategories)),
+        fractions_are_missing=int(bool(trees.categories.whole)),
         n_outputs=1 if trees.classes is None else len(trees.classes),
         meaning="the prediction" if trees.classes is None else "the probability of each class",
         link_needs="" if link in ("mean", "identity") else " and its library",

@@ -78,7 +78,12 @@ class Categories:
     @property
     def replaces(self) -> bool:
         """Whether `numbers` may change an array."""
-        return bool(self.names)
+        return bool(self.names or self.whole)
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """Columns in which a number with a fraction is missing; elsewhere it stands for its whole part."""
+        return ()
 
     def mask(self, n_features: int) -> BoolArray:
         """Say of each feature whether it is a category."""
@@ -173,15 +178,15 @@ class WholeCategories(Categories):
     """
 
     @property
-    def replaces(self) -> bool:
-        """Whether `numbers` may change an array."""
-        return bool(self.columns)
+    def whole(self) -> tuple[int, ...]:
+        """Columns in which a number with a fraction is missing: all of categories."""
+        return self.columns
 
     def numbers(self, X: Any) -> Any:
         """Replace categories by their numbers; those unknown in training, and fractions, are missing, NaN."""
         X = Categories.numbers(self, X)
         n_columns = np.shape(X)[1] if np.ndim(X) == 2 else 0
-        columns = [column for column in self.columns if column not in self.names and column < n_columns]
+        columns = [column for column in self.columns if column < n_columns]
         if not columns:
             return X
         frame = _as_frame(X)

@@ -24,7 +24,7 @@ from ipforest._internal.arrays import (
     one_line,
     read_only,
 )
-from ipforest._internal.examples import other_than_numbers, refuse_other_tables
+from ipforest._internal.examples import other_than_numbers, refuse_other_tables, with_nan
 from ipforest._internal.feature_names import checked_names, require_columns_of_training, require_same_columns
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble import routing
@@ -344,7 +344,7 @@ class Trees:
         refuse_other_tables(X, name)
         require_columns_of_training(X, self.feature_names, name)
         self.categories.require_frame(X, name)
-        X = self.categories.numbers(X)
+        X = with_nan(self.categories.numbers(X))
         raw = X if hasattr(X, "dtypes") else np.asarray(X)
         shape = np.shape(raw)
         if len(shape) != 2:

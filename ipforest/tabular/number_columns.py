@@ -13,7 +13,7 @@ import pandas as pd
 
 from ipforest.tabular.numerals import PLAIN, Notation, best_notation, notations
 
-MISSING = ("", "NA", "NaN", "nan", "?")
+MISSING = ("", "NA", "NaN", "nan", "?", "N/A", "n/a", "#N/A", "NULL", "null", "<NA>")
 """Cells that stand for a missing value."""
 
 MAX_CHARACTERS = 100

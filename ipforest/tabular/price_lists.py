@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ipforest._internal.delimited import CsvFormat, read_rows
 from ipforest._internal.feature_names import as_in_training, places_by_number
@@ -433,7 +434,7 @@ def _mark(where: str, cell: Any) -> bool:
 
 
 def _is_empty(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, str) and not cell.strip()) or (isinstance(cell, float) and cell != cell)
+    return not cell.strip() if isinstance(cell, str) else bool(np.ndim(cell) == 0 and pd.isna(cell))
 
 
 def _price(where: str, column: str, cell: Any) -> Fraction:

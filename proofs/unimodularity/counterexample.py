@@ -119,6 +119,9 @@ def as_matrix(matrix: Any) -> NDArray[Any] | sparse.csr_array:
         for array in (values.indices, values.indptr):
             array.flags.writeable = False
         return values
+    lengths = {np.size(row) for row in matrix} if isinstance(matrix, (list, tuple)) else set()
+    if len(lengths) > 1:
+        raise ValueError(f"matrix: expected rows of one length, got some of {min(lengths)} and {max(lengths)}")
     dense = np.array(matrix)
     if dense.shape == (0,):
         dense = dense.reshape(0, 0)

@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GroupShuffleSplit
+from sklearn.preprocessing import OneHotEncoder
 
-from ipforest import BudgetForest, BudgetPrune, FeatureCosts, Forest, PruningSettings
+from ipforest import BudgetedPipeline, BudgetForest, BudgetPrune, FeatureCosts, Forest, PruningSettings
 from ipforest.ensemble.categories import Categories
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.tabular.model_files import load_model, save_model
@@ -112,6 +114,34 @@ def test_numbers_of_any_dtype_are_those_of_the_array(make, X):
     expected, model = make().fit(plain, y), make().fit(X, y)
     assert_array_equal(model.predict(X), expected.predict(plain))
     assert_array_equal(model.cost(X), expected.cost(plain))
+
+
+@pytest.mark.parametrize("make", [MAKE["BudgetForest"], MAKE["BudgetPrune"]], ids=["BudgetForest", "BudgetPrune"])
+def test_missing_values_of_pandas_among_objects_are_nan(make):
+    X, y = examples()
+    X[::7, 2] = np.nan
+    model = make().fit(X, y)
+    objects = pd.DataFrame(X).astype(object)
+    objects[2] = objects[2].where(objects[2].notna(), pd.NA)
+    for table in (objects, objects.to_numpy()):
+        assert_array_equal(make().fit(table, y).predict(table), model.predict(X))
+        assert_array_equal(model.cost(table), model.cost(X))
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    assert_array_equal(Forest.from_sklearn(forest).predict(objects), forest.predict(X))
+    assert objects.loc[0, 2] is pd.NA
+
+
+def test_dates_among_objects_and_behind_an_encoder_are_refused_by_column() -> None:
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES).assign(c=pd.Timestamp("2026-11-27"), w=WORDS)
+    encoder = make_column_transformer((OneHotEncoder(), ["w"]), remainder="passthrough")
+    for make, table, column in (
+        (MAKE["BudgetForest"](), frame[NAMES].to_numpy(), 2),
+        (MAKE["BudgetForest"](), frame[NAMES].to_numpy().tolist(), 2),
+        (BudgetedPipeline(encoder, MAKE["BudgetForest"]().set_params(feature_costs=None)), frame, 4),
+    ):
+        with pytest.raises(ValueError, match=rf"^X: .*, got Timestamp.* in column {column}; give dates and"):
+            make.fit(table, y)
 
 
 def test_lazy_tables_are_refused():

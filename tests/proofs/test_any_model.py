@@ -265,3 +265,37 @@ ENDATA
 def test_names_in_a_file_that_clash(tmp_path, name, text, message):
     with pytest.raises(ValueError, match=message):
         formulations.matrix(write(tmp_path, name, text))
+
+
+CHANGED_BY_HIGHS = {
+    "an entry twice": (MPS.replace(" x need 1", " x need 1 need 2"), "t.mps", 'has duplicate nonzero 2 in row "need"'),
+    "a side twice": (MPS.replace("need 1\nRANGES", "need 1\n RHS cap 5\nRANGES"), "t.mps", "duplicate value 5"),
+    "a small entry": (MPS.replace("y cost 2 cap 1", "y cost 2 cap 1e-12"), "t.mps", "at/below tolerance of 1e-09"),
+    "an unknown row": (MPS.replace("y cost 2 cap 1", "y cost 2 other 1"), "t.mps", "other|fixed format"),
+}
+
+
+@pytest.mark.parametrize(("text", "name", "reason"), CHANGED_BY_HIGHS.values(), ids=CHANGED_BY_HIGHS)
+def test_files_that_highs_would_change_are_refused_with_its_reason(tmp_path, capfd, text, name, reason):
+    with pytest.raises(ValueError, match=f"HiGHS reads as it is written, got one that it changes: .*({reason})"):
+        proofs.is_totally_unimodular(write(tmp_path, name, text))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_files_with_a_mistake_or_a_mark_are_refused_with_the_reason(tmp_path):
+    for text, reason in (
+        (LP.replace("x + y <= 4", "x y <= 4"), "that it refuses: expected"),
+        ("\ufeff" + LP, "without a byte order mark"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            proofs.is_totally_unimodular(write(tmp_path, "t.lp", text))
+
+
+def test_terms_of_one_variable_are_added_up(tmp_path):
+    program = LP.replace("x + y <= 4", "x + y + x <= 4")
+    assert not proofs.is_totally_unimodular(write(tmp_path, "t.lp", program))
+
+
+def test_rows_of_several_lengths_are_no_matrix():
+    with pytest.raises(ValueError, match=r"^matrix: expected rows of one length, got some of 1 and 2$"):
+        proofs.is_totally_unimodular([[1], [1, 2]])

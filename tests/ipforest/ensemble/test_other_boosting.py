@@ -11,6 +11,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.frozen import FrozenEstimator
 
 from ipforest import EarlyExit, FeatureCosts, datasets
+from ipforest.deployment import document_of
+from ipforest.deployment.reader import Model
 from ipforest.ensemble import read
 
 
@@ -281,4 +283,11 @@ def test_numbers_with_fractions_are_no_categories() -> None:
         np.testing.assert_allclose(read(model).predict_proba(table), expected, rtol=1e-12)
         np.testing.assert_array_equal(stopping.predict_proba(table), stopping.predict_proba(known))
     assert not np.array_equal(model.predict(odd), model.predict(np.trunc(odd)))
+    np.testing.assert_array_equal(
+        stopping.predict_on_demand(lambda unit, rows: odd[rows][:, unit.features], len(odd)).predictions,
+        stopping.predict(odd),
+    )
+    assert Model(document_of(stopping)).predict(odd) == stopping.predict(odd).tolist()
+    with pytest.raises(ValueError, match=r"^feature 0: expected a whole number, None for .*, got 2.7$"):
+        stopping.session({0: 2.7})
     np.testing.assert_array_equal(odd[2], [2.7, *X[1, 1:]])

@@ -313,3 +313,10 @@ def test_prices_and_groups_by_name_follow_the_columns_of_a_data_frame() -> None:
         assert model.costs_.group_fees == (5,)
     with pytest.raises(ValueError, match=r"^costs: expected a price for each feature.*'d'"):
         BudgetPrune(DecisionTreeClassifier(), feature_costs=costs).fit(table.rename(columns={"c": "d"}), labels)
+
+
+def test_a_missing_value_of_pandas_is_no_price() -> None:
+    with pytest.raises(
+        ValueError, match=r"^Series of prices, 'a': expected a cost, in a row for each feature, got none$"
+    ):
+        read_prices(pd.Series({"a": pd.NA, "b": 2}, dtype=object))

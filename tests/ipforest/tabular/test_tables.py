@@ -32,7 +32,7 @@ def test_columns_of_no_feature_may_hold_anything(write) -> None:
     np.testing.assert_array_equal(table, [[2, 1], [4, 3]])
 
 
-@pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", "?"])
+@pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", "?", "N/A", "#N/A", "null", "<NA>"])
 def test_missing_values(write, cell: str) -> None:
     assert np.isnan(read_examples(write(f"a,b\n1,{cell}\n")).iloc[0, 1])
 
