@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -107,6 +107,7 @@ class BranchingStages(Settings):
             check_integer(getattr(self, name), self.named(name), 1)
 
 
+@dataclass(eq=False, repr=False)
 class BranchingCascade(StagedEstimator):
     """A nested cascade in which what is bought next depends on what was seen.
 
@@ -185,34 +186,19 @@ class BranchingCascade(StagedEstimator):
 
     _stages = Grouped(BranchingStages)
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        stages: BranchingStages | None = None,
-        stopping: StoppingRule | Sequence[StoppingRule] | None = None,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: Any = None,
-        n_folds: int = 5,
-        validation_fraction: float = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.stages = stages
-        self.stopping = stopping
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.n_folds = n_folds
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: Any = None
+    _: KW_ONLY
+    stages: BranchingStages | None = None
+    stopping: StoppingRule | Sequence[StoppingRule] | None = None
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    class_costs: Any = None
+    scoring: Any = None
+    n_folds: int = 5
+    validation_fraction: float = 0.25
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _alternatives(
         self, training: Labelled, weight: FloatArray | None, validation: Labelled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -55,6 +55,7 @@ class NestedStages(Settings):
             )
 
 
+@dataclass(eq=False, repr=False)
 class NestedCascade(StagedEstimator):
     """Models trained on the 1, 2, 3, ... most useful units; each example goes on to the next only while that pays.
 
@@ -124,34 +125,19 @@ class NestedCascade(StagedEstimator):
 
     _stages = Grouped(NestedStages)
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        stages: NestedStages | None = None,
-        stopping: StoppingRule | Sequence[StoppingRule] | None = None,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: Any = None,
-        n_folds: int = 5,
-        validation_fraction: float = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.stages = stages
-        self.stopping = stopping
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.n_folds = n_folds
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: Any = None
+    _: KW_ONLY
+    stages: NestedStages | None = None
+    stopping: StoppingRule | Sequence[StoppingRule] | None = None
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    class_costs: Any = None
+    scoring: Any = None
+    n_folds: int = 5
+    validation_fraction: float = 0.25
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _alternatives(
         self, training: Labelled, weight: FloatArray | None, validation: Labelled
