@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -14,7 +14,6 @@ from sklearn.model_selection import cross_val_predict
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.settings import Grouped, Settings
-from ipforest.stopping.rules import StoppingRule
 from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order, train_stage
 from ipforest.stopping.unit_order import ORDERS, order_units
 
@@ -55,7 +54,7 @@ class NestedStages(Settings):
             )
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class NestedCascade(StagedEstimator):
     """Models trained on the 1, 2, 3, ... most useful units; each example goes on to the next only while that pays.
 
@@ -125,19 +124,7 @@ class NestedCascade(StagedEstimator):
 
     _stages = Grouped(NestedStages)
 
-    estimator: Any = None
-    _: KW_ONLY
     stages: NestedStages | None = None
-    stopping: StoppingRule | Sequence[StoppingRule] | None = None
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    class_costs: Any = None
-    scoring: Any = None
-    n_folds: int = 5
-    validation_fraction: float = 0.25
-    n_jobs: int | None = None
-    random_state: Any = None
 
     def _alternatives(
         self, training: Labelled, weight: FloatArray | None, validation: Labelled
