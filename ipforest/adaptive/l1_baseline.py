@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -26,6 +26,7 @@ INTERCEPT_SCALING = 10.0
 NO_PENALTY = 1e6
 
 
+@dataclass(eq=False, repr=False)
 class L1Baseline(AdaptiveApproximation):
     """Choose features by L1-regularised logistic regression, fit the classifier on them, then the gate on its mistakes.
 
@@ -43,32 +44,18 @@ class L1Baseline(AdaptiveApproximation):
 
     _search = Grouped(PairSearch)
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        search: PairSearch | None = None,
-        scale: bool = True,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: str | None = None,
-        validation_fraction: float | None = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.search = search
-        self.scale = scale
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    search: PairSearch | None = None
+    scale: bool = True
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    class_costs: Any = None
+    scoring: str | None = None
+    validation_fraction: float | None = 0.25
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:
         """List the lambdas; each gives the pairs of all shares.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any
 
@@ -20,6 +21,7 @@ from ipforest.learners.greedy_miser import Logistic, Squared
 from ipforest.settings import Grouped
 
 
+@dataclass(eq=False, repr=False)
 class LinearApproximation(AdaptiveApproximation):
     """A linear gate and a linear classifier on one sparse set of features.
 
@@ -40,34 +42,19 @@ class LinearApproximation(AdaptiveApproximation):
     _search = Grouped(GateSearch)
     _alternation = Grouped(AlternationSettings)
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        search: GateSearch | None = None,
-        alternation: AlternationSettings | None = None,
-        scale: bool = True,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: str | None = None,
-        validation_fraction: float | None = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.search = search
-        self.alternation = alternation
-        self.scale = scale
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    search: GateSearch | None = None
+    alternation: AlternationSettings | None = None
+    scale: bool = True
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    class_costs: Any = None
+    scoring: str | None = None
+    validation_fraction: float | None = 0.25
+    n_jobs: int | None = None
+    random_state: Any = None
 
     @abstractmethod
     def _distance(self) -> Distance:

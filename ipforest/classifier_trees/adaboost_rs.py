@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -98,6 +99,7 @@ def _votes(forest: Forest) -> FloatArray:
     return np.where(forest.value[:, 1] > forest.value[:, 0], 1.0, -1.0)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaBoostRS(ClassifierTreeEstimator):
     """AdaBoost whose trees are drawn at random, in proportion to weight over price, as many as the budget allows.
 
@@ -128,30 +130,15 @@ class AdaBoostRS(ClassifierTreeEstimator):
 
     loss = "logistic"
 
-    def __init__(
-        self,
-        *,
-        n_trees: int = 200,
-        max_depth: int = 2,
-        feature_costs: Any = None,
-        split_cost: Any = 0,
-        budget: Any = None,
-        class_costs: Any = None,
-        scoring: str | None = None,
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.feature_costs = feature_costs
-        self.split_cost = split_cost
-        self.budget = budget
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-
-    feature_map_: AdaBoostVotes
+    n_trees: int = 200
+    max_depth: int = 2
+    feature_costs: Any = None
+    split_cost: Any = 0
+    budget: Any = None
+    class_costs: Any = None
+    scoring: str | None = None
+    validation_fraction: float | None = 0.25
+    random_state: Any = None
 
     def _make_feature_map(self) -> FeatureMap:
         seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -159,7 +146,7 @@ class AdaBoostRS(ClassifierTreeEstimator):
 
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         """Draw trees; the tradeoff is the number of draws."""
-        alpha = self.feature_map_.tree_weights_
+        alpha = cast("AdaBoostVotes", self.feature_map_).tree_weights_
         price = self.resources_.needs @ self.resources_.prices
         priced = price > 0
         always = np.where(priced, 0.0, alpha)

@@ -62,6 +62,7 @@ class AndOrObjective(Settings):
             )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AndOrCascade(ClassifierTreeEstimator):
     r"""A cascade whose stages are given their features beforehand, by price, and trained together.
 
@@ -95,28 +96,15 @@ class AndOrCascade(ClassifierTreeEstimator):
     trains_with_weights = True
     _objective = Grouped(AndOrObjective)
 
-    def __init__(
-        self,
-        *,
-        objective: AndOrObjective | None = None,
-        feature_map: Any = None,
-        feature_costs: Any = None,
-        split_cost: Any = 0,
-        budget: Any = None,
-        class_costs: Any = None,
-        scoring: str | None = None,
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        self.objective = objective
-        self.feature_map = feature_map
-        self.feature_costs = feature_costs
-        self.split_cost = split_cost
-        self.budget = budget
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    objective: AndOrObjective | None = None
+    feature_map: Any = None
+    feature_costs: Any = None
+    split_cost: Any = 0
+    budget: Any = None
+    class_costs: Any = None
+    scoring: str | None = None
+    validation_fraction: float | None = 0.25
+    random_state: Any = None
 
     @property
     def _class_weight(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from ipforest.growing.grower import Grower, forest_of
 from ipforest.growing.impurities import Gradient
 
 
+@dataclass(eq=False, repr=False)
 class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Limited-depth regression trees as features: phi(x) = (h_1(x), ..., h_T(x)), section 5.
 
@@ -48,22 +50,13 @@ class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
 
     dtype = np.float32
 
-    def __init__(
-        self,
-        n_trees: int = 100,
-        *,
-        max_depth: int = 4,
-        learning_rate: float = 0.1,
-        max_bins: int | None = 64,
-        evaluation_cost: Any = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.max_bins = max_bins
-        self.evaluation_cost = evaluation_cost
-        self.random_state = random_state
+    n_trees: int = 100
+    _: KW_ONLY
+    max_depth: int = 4
+    learning_rate: float = 0.1
+    max_bins: int | None = 64
+    evaluation_cost: Any = 0
+    random_state: Any = None
 
     def fit(self, X: Array, y: Array) -> Self:
         """Grow the trees on examples (n_samples, n_features) and targets (n_samples,).

@@ -44,6 +44,7 @@ class ChainObjective(RelaxedObjective):
         check_class_weight(self.class_weight, self.named("class_weight"))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CSCC(RelaxedTreeEstimator):
     """A cascade of linear classifiers: those that score low leave early, the others are looked at more closely.
 
@@ -64,34 +65,18 @@ class CSCC(RelaxedTreeEstimator):
     exits_pay = True
     _objective = Grouped(ChainObjective)
 
-    def __init__(
-        self,
-        *,
-        loss: str = "logistic",
-        objective: ChainObjective | None = None,
-        feature_map: Any = None,
-        descent: DescentSettings | None = None,
-        feature_costs: Any = None,
-        split_cost: Any = 0,
-        budget: Any = None,
-        class_costs: Any = None,
-        scoring: str | None = None,
-        validation_fraction: float | None = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.objective = objective
-        self.feature_map = feature_map
-        self.descent = descent
-        self.feature_costs = feature_costs
-        self.split_cost = split_cost
-        self.budget = budget
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    loss: str = "logistic"
+    objective: ChainObjective | None = None
+    feature_map: Any = None
+    descent: DescentSettings | None = None
+    feature_costs: Any = None
+    split_cost: Any = 0
+    budget: Any = None
+    class_costs: Any = None
+    scoring: str | None = None
+    validation_fraction: float | None = 0.25
+    n_jobs: int | None = None
+    random_state: Any = None
 
     @property
     def _class_weight(self) -> Any:

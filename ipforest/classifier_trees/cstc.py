@@ -46,6 +46,7 @@ class TreeObjective(RelaxedObjective):
         check_choice(self.structure, self.named("structure"), STRUCTURES)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CSTC(RelaxedTreeEstimator):
     r"""A tree of linear classifiers: scores decide where an example goes, and each path buys what serves its examples.
 
@@ -110,34 +111,18 @@ class CSTC(RelaxedTreeEstimator):
 
     _objective = Grouped(TreeObjective)
 
-    def __init__(
-        self,
-        *,
-        loss: str = "squared",
-        objective: TreeObjective | None = None,
-        feature_map: Any = None,
-        descent: DescentSettings | None = None,
-        feature_costs: Any = None,
-        split_cost: Any = 0,
-        budget: Any = None,
-        class_costs: Any = None,
-        scoring: str | None = None,
-        validation_fraction: float | None = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.objective = objective
-        self.feature_map = feature_map
-        self.descent = descent
-        self.feature_costs = feature_costs
-        self.split_cost = split_cost
-        self.budget = budget
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    loss: str = "squared"
+    objective: TreeObjective | None = None
+    feature_map: Any = None
+    descent: DescentSettings | None = None
+    feature_costs: Any = None
+    split_cost: Any = 0
+    budget: Any = None
+    class_costs: Any = None
+    scoring: str | None = None
+    validation_fraction: float | None = 0.25
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
         depth = self._objective.depth

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ N_PREFIXES = 40
 """How many lengths are tried."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StagewiseRegression(ClassifierTreeEstimator):
     """Gradient boosting cut off where the budget ends: what learners that know prices are measured against.
 
@@ -30,22 +32,12 @@ class StagewiseRegression(ClassifierTreeEstimator):
 
     loss = "squared"
 
-    def __init__(
-        self,
-        *,
-        feature_map: BoostingTrick | None = None,
-        feature_costs: Any = None,
-        split_cost: Any = 0,
-        budget: Any = None,
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        self.feature_map = feature_map
-        self.feature_costs = feature_costs
-        self.split_cost = split_cost
-        self.budget = budget
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    feature_map: BoostingTrick | None = None
+    feature_costs: Any = None
+    split_cost: Any = 0
+    budget: Any = None
+    validation_fraction: float | None = 0.25
+    random_state: Any = None
 
     def _make_feature_map(self) -> FeatureMap:
         return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from math import ceil
 from typing import Any, ClassVar
 
@@ -134,36 +134,24 @@ class BoostSearch(FrontierSearch):
         check_choice(self.refit, self.named("refit"), REFITS)
 
 
+@dataclass(eq=False, repr=False)
 class GrownBoosting(GrownFrontier):
     """Base of `BudgetBoost` and `BudgetBoostRegressor`, which differ in what they learn."""
 
     _growth = Grouped(BoostGrowth)
     _search = Grouped(BoostSearch)
 
-    def __init__(
-        self,
-        n_estimators: int = 400,
-        *,
-        growth: BoostGrowth | None = None,
-        categorical_features: Any = "from_dtype",
-        search: BoostSearch | None = None,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        scoring: Any = None,
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.growth = growth
-        self.categorical_features = categorical_features
-        self.search = search
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    n_estimators: int = 400
+    _: KW_ONLY
+    growth: BoostGrowth | None = None
+    categorical_features: Any = "from_dtype"
+    search: BoostSearch | None = None
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    scoring: Any = None
+    validation_fraction: float | None = 0.25
+    random_state: Any = None
 
     @property
     def _n_expected(self) -> int:
@@ -288,6 +276,7 @@ class GrownBoosting(GrownFrontier):
                 yield grown.prune(pruning)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify by boosted trees that pay for features at a falling price, pruned exactly and stopped when sure.
 
@@ -349,34 +338,7 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     (True, True)
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 400,
-        *,
-        growth: BoostGrowth | None = None,
-        categorical_features: Any = "from_dtype",
-        search: BoostSearch | None = None,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: Any = None,
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_estimators,
-            growth=growth,
-            categorical_features=categorical_features,
-            search=search,
-            feature_costs=feature_costs,
-            budget=budget,
-            max_cost=max_cost,
-            scoring=scoring,
-            validation_fraction=validation_fraction,
-            random_state=random_state,
-        )
-        self.class_costs = class_costs
+    class_costs: Any = None
 
 
 class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]  # scikit-learn is untyped

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import ceil, inf
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -143,38 +143,25 @@ class ForestSearch(FrontierSearch):
         check_choice(self.loss, self.named("loss"), ("gini", "entropy", "misclassification", None))
 
 
+@dataclass(eq=False, repr=False)
 class GrownForests(GrownFrontier):
     """Base of `BudgetForest` and `BudgetForestRegressor`, which differ in what they learn (`Task`)."""
 
     _growth = Grouped(ForestGrowth)
     _search = Grouped(ForestSearch)
 
-    def __init__(
-        self,
-        n_estimators: int = 50,
-        *,
-        growth: ForestGrowth | None = None,
-        categorical_features: Any = "from_dtype",
-        search: ForestSearch | None = None,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        scoring: Any = None,
-        validation_fraction: float | None = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.growth = growth
-        self.categorical_features = categorical_features
-        self.search = search
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: int = 50
+    _: KW_ONLY
+    growth: ForestGrowth | None = None
+    categorical_features: Any = "from_dtype"
+    search: ForestSearch | None = None
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    scoring: Any = None
+    validation_fraction: float | None = 0.25
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _check_growing(self) -> None:
         if not is_classifier(self) and self._search.loss is not None:
@@ -401,6 +388,7 @@ class GrownForests(GrownFrontier):
         return task.forest(trees, self.n_features_in_), out_of_bag
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify by averaged trees that pay for features together: pruned exactly, grown anew, stopped when sure.
 
@@ -453,36 +441,7 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
     (True, True)
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 50,
-        *,
-        growth: ForestGrowth | None = None,
-        categorical_features: Any = "from_dtype",
-        search: ForestSearch | None = None,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: Any = None,
-        validation_fraction: float | None = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_estimators,
-            growth=growth,
-            categorical_features=categorical_features,
-            search=search,
-            feature_costs=feature_costs,
-            budget=budget,
-            max_cost=max_cost,
-            scoring=scoring,
-            validation_fraction=validation_fraction,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.class_costs = class_costs
+    class_costs: Any = None
 
 
 class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]  # scikit-learn is untyped

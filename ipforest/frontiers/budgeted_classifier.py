@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import inf
 from numbers import Real
 from time import monotonic
@@ -70,37 +70,24 @@ class RunSettings(Settings):
             raise ValueError(f"{self.named('time_limit')}: expected a finite number of seconds >= 0, got {limit!r}")
 
 
+@dataclass(eq=False, repr=False)
 class ManyFrontiers(JointFrontier):
     """Base of `BudgetedClassifier` and `BudgetedRegressor`: the frontiers of several estimators as one."""
 
     _run = Grouped(RunSettings)
 
-    def __init__(
-        self,
-        estimators: Sequence[Any] | None = None,
-        *,
-        categorical_features: Any = "from_dtype",
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        scoring: Any = None,
-        validation_fraction: float | None = 0.25,
-        cv: Any = None,
-        run: RunSettings | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.categorical_features = categorical_features
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.cv = cv
-        self.run = run
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimators: Sequence[Any] | None = None
+    _: KW_ONLY
+    categorical_features: Any = "from_dtype"
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    scoring: Any = None
+    validation_fraction: float | None = 0.25
+    cv: Any = None
+    run: RunSettings | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(
         self,
@@ -279,6 +266,7 @@ class ManyFrontiers(JointFrontier):
         return X if names is None else pd.DataFrame(X, columns=names)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify within a budget by whatever validation examples say is best for it.
 
@@ -347,36 +335,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     (True, True)
     """
 
-    def __init__(
-        self,
-        estimators: Sequence[Any] | None = None,
-        *,
-        categorical_features: Any = "from_dtype",
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: Any = None,
-        validation_fraction: float | None = 0.25,
-        cv: Any = None,
-        run: RunSettings | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            estimators,
-            categorical_features=categorical_features,
-            feature_costs=feature_costs,
-            budget=budget,
-            max_cost=max_cost,
-            scoring=scoring,
-            validation_fraction=validation_fraction,
-            cv=cv,
-            run=run,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.class_costs = class_costs
+    class_costs: Any = None
 
 
 class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  # scikit-learn is untyped

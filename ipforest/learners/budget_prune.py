@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -34,6 +34,7 @@ from ipforest.settings import Grouped
 from ipforest.solvers import solve_budget
 
 
+@dataclass(eq=False, repr=False)
 class BudgetPrune(ForestPruner):
     """Train a tree ensemble, and prune it optimally to what acquiring features may cost.
 
@@ -134,34 +135,19 @@ class BudgetPrune(ForestPruner):
 
     _pruning = Grouped(PruningSettings)
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        feature_costs: Any = None,
-        budget: Any = None,
-        lam: Any = None,
-        pruning: PruningSettings | None = None,
-        max_cost: Any = None,
-        loss: str | None = None,
-        class_costs: Any = None,
-        scoring: str | None = None,
-        split_cost: Any = 0,
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.lam = lam
-        self.pruning = pruning
-        self.max_cost = max_cost
-        self.loss = loss
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.split_cost = split_cost
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    feature_costs: Any = None
+    budget: Any = None
+    lam: Any = None
+    pruning: PruningSettings | None = None
+    max_cost: Any = None
+    loss: str | None = None
+    class_costs: Any = None
+    scoring: str | None = None
+    split_cost: Any = 0
+    validation_fraction: float | None = 0.25
+    random_state: Any = None
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, places_in
 from ipforest._internal.examples import Labelled
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier, spending_limit
@@ -174,6 +174,7 @@ class GreedyGrowth(Settings):
         return [IMPURITIES[self.impurity]()]
 
 
+@dataclass(eq=False, repr=False)
 class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # scikit-learn is untyped
     r"""Grow trees greedily by price per impurity, and add them until the budget is spent.
 
@@ -233,37 +234,22 @@ class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # sci
     """
 
     bootstrap = True
-    classes_: Array
     min_classes = 1
     _dtype = np.float32
     _growth = Grouped(GreedyGrowth)
 
-    def __init__(
-        self,
-        n_estimators: int = 40,
-        *,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: str | None = None,
-        growth: GreedyGrowth | None = None,
-        voting: str = "soft",
-        validation_fraction: float | None = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.growth = growth
-        self.voting = voting
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: int = 40
+    _: KW_ONLY
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    class_costs: Any = None
+    scoring: str | None = None
+    growth: GreedyGrowth | None = None
+    voting: str = "soft"
+    validation_fraction: float | None = 0.25
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         growers = self._growth.growers()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,7 @@ class Logistic(Squared):
 CLASSIFICATION_LOSSES: dict[str, type[Squared]] = {"logistic": Logistic, "squared": SquaredOnClasses}
 
 
+@dataclass(eq=False, repr=False)
 class PricedBoosting(FittedWithHeldOut):
     """Base of the two estimators: boosting with prices.
 
@@ -139,26 +141,15 @@ class PricedBoosting(FittedWithHeldOut):
     _dtype = np.float32
     _growth = Grouped(PricedGrowth)
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        growth: PricedGrowth | None = None,
-        lam: Any = 0,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.growth = growth
-        self.lam = lam
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    n_estimators: int = 100
+    _: KW_ONLY
+    growth: PricedGrowth | None = None
+    lam: Any = 0
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    validation_fraction: float | None = 0.25
+    random_state: Any = None
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         self._boost(training.X, self._columns(training.y))
@@ -244,6 +235,7 @@ class PricedBoosting(FittedWithHeldOut):
         return tags
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify by gradient-boosted regression trees that pay for features.
 
@@ -274,34 +266,9 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
     (NIPS 2016), section 5 (iv), and Nan and Saligrama (NIPS 2017), equation (1), tell it alike.
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        loss: str = "logistic",
-        growth: PricedGrowth | None = None,
-        lam: Any = 0,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: str | None = None,
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_estimators,
-            growth=growth,
-            lam=lam,
-            feature_costs=feature_costs,
-            budget=budget,
-            max_cost=max_cost,
-            validation_fraction=validation_fraction,
-            random_state=random_state,
-        )
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.loss = loss
+    loss: str = "logistic"
+    class_costs: Any = None
+    scoring: str | None = None
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

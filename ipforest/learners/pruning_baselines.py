@@ -8,7 +8,7 @@ feature cost", section 6.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -63,6 +63,7 @@ class PruningSequence:
         return f"PruningSequence({len(self.prunings)} prunings)"
 
 
+@dataclass(eq=False, repr=False)
 class PruningBaseline(ForestPruner):
     """Base of the methods that are compared with `BudgetPrune`; parameters and use are the same.
 
@@ -90,32 +91,18 @@ class PruningBaseline(ForestPruner):
         See `BudgetPrune`.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: str | None = None,
-        loss: str | None = None,
-        split_cost: Any = 0,
-        validation_fraction: float | None = 0.25,
-        n_prunings: int = 100,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.loss = loss
-        self.split_cost = split_cost
-        self.validation_fraction = validation_fraction
-        self.n_prunings = n_prunings
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    class_costs: Any = None
+    scoring: str | None = None
+    loss: str | None = None
+    split_cost: Any = 0
+    validation_fraction: float | None = 0.25
+    n_prunings: int = 100
+    random_state: Any = None
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -62,6 +62,7 @@ class Fidelity:
         return self.summary()
 
 
+@dataclass(eq=False, repr=False)
 class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Stand for a model by one tree of limited depth that asks few questions, pruned optimally to a budget.
 
@@ -117,22 +118,13 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
 
     feature_costs = None
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        max_depth: int = 4,
-        max_questions: int | None = None,
-        budget: Any = None,
-        min_samples_leaf: int = 5,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.max_depth = max_depth
-        self.max_questions = max_questions
-        self.budget = budget
-        self.min_samples_leaf = min_samples_leaf
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    max_depth: int = 4
+    max_questions: int | None = None
+    budget: Any = None
+    min_samples_leaf: int = 5
+    random_state: Any = None
 
     def fit(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -15,7 +14,6 @@ from ipforest._internal.examples import Labelled
 from ipforest.estimator import check_integer
 from ipforest.session import Seller, Unit
 from ipforest.settings import Grouped, Settings
-from ipforest.stopping.rules import StoppingRule
 from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order
 from ipforest.stopping.unit_order import by_price, features_of_units, importance_to_each, order_units, price_left
 from ipforest.walks import END
@@ -107,6 +105,7 @@ class BranchingStages(Settings):
             check_integer(getattr(self, name), self.named(name), 1)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BranchingCascade(StagedEstimator):
     """A nested cascade in which what is bought next depends on what was seen.
 
@@ -122,31 +121,8 @@ class BranchingCascade(StagedEstimator):
         As in `NestedCascade`.
     stages : BranchingStages, optional
         Into how many parts, and how small ones, stages send their examples.
-    stopping : StoppingRule or sequence of StoppingRule, optional
-        As in `EarlyExit`.
-    feature_costs
-        See `BudgetPrune`.
-    budget : number, optional
-        What an example may cost on average; without one, as much as lowers the error.
-    max_cost : number, optional
-        The most that any one example may pay.
-    scoring : str or callable, optional
-        What chooses within the budget on held-out examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
-        the like (see `ipforest.choosing.measures`); by default the error. `curve_` then has negative scores as errors.
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
-        the unit of the prices; a budget is then only a limit.
-    class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
-        the class of the least expected cost is predicted, and stopping is learnt and chosen by what mistakes cost; the
-        stages are trained as they are. Classifiers only.
-    n_folds : int, default=5
-        See `EarlyExit`.
-    validation_fraction : float, splitter, default=0.25
-        Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
-    n_jobs : int, optional
-        Stages that are trained at once, by joblib.
-    random_state : int, RandomState instance or None, default=None
-        Draws the validation part. The estimator has its own.
+    stopping, feature_costs, budget, max_cost, scoring, class_costs, n_folds, validation_fraction, n_jobs, random_state
+        See `NestedCascade`.
 
     Attributes
     ----------
@@ -185,34 +161,7 @@ class BranchingCascade(StagedEstimator):
 
     _stages = Grouped(BranchingStages)
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        stages: BranchingStages | None = None,
-        stopping: StoppingRule | Sequence[StoppingRule] | None = None,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: Any = None,
-        n_folds: int = 5,
-        validation_fraction: float = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.stages = stages
-        self.stopping = stopping
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.n_folds = n_folds
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    stages: BranchingStages | None = None
 
     def _alternatives(
         self, training: Labelled, weight: FloatArray | None, validation: Labelled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import partial
 from math import inf
@@ -288,6 +288,7 @@ def _scatter(values: FloatArray, rows: IntArray, size: int, others: FloatArray |
     return column
 
 
+@dataclass(eq=False, repr=False)
 class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Stop buying features for an example as soon as going on is not worth the price.
 
@@ -361,36 +362,20 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
     """
 
     must_hold_out = True
-    classes_: Array
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        stopping: StoppingRule | Sequence[StoppingRule] | None = None,
-        order: str = "given",
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: Any = None,
-        overspend: Any = 5,
-        n_folds: int = 5,
-        validation_fraction: float = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.stopping = stopping
-        self.order = order
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.overspend = overspend
-        self.n_folds = n_folds
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    stopping: StoppingRule | Sequence[StoppingRule] | None = None
+    order: str = "given"
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    class_costs: Any = None
+    scoring: Any = None
+    overspend: Any = 5
+    n_folds: int = 5
+    validation_fraction: float = 0.25
+    random_state: Any = None
 
     @property
     def _holds_out(self) -> bool:

@@ -14,7 +14,6 @@ from sklearn.model_selection import cross_val_predict
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.settings import Grouped, Settings
-from ipforest.stopping.rules import StoppingRule
 from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order, train_stage
 from ipforest.stopping.unit_order import ORDERS, order_units
 
@@ -55,6 +54,7 @@ class NestedStages(Settings):
             )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NestedCascade(StagedEstimator):
     """Models trained on the 1, 2, 3, ... most useful units; each example goes on to the next only while that pays.
 
@@ -124,34 +124,7 @@ class NestedCascade(StagedEstimator):
 
     _stages = Grouped(NestedStages)
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        stages: NestedStages | None = None,
-        stopping: StoppingRule | Sequence[StoppingRule] | None = None,
-        feature_costs: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        scoring: Any = None,
-        n_folds: int = 5,
-        validation_fraction: float = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.stages = stages
-        self.stopping = stopping
-        self.feature_costs = feature_costs
-        self.budget = budget
-        self.max_cost = max_cost
-        self.class_costs = class_costs
-        self.scoring = scoring
-        self.n_folds = n_folds
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    stages: NestedStages | None = None
 
     def _alternatives(
         self, training: Labelled, weight: FloatArray | None, validation: Labelled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from math import inf
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -35,6 +35,7 @@ from ipforest.stopping.rules import (
     StagedRule,
     StageOutputs,
     StoppingPaths,
+    StoppingRule,
     ThresholdStopping,
     margin,
 )
@@ -514,6 +515,7 @@ def _signal(outputs: FloatArray, before: FloatArray | None, class_costs: FloatAr
     return change
 
 
+@dataclass(eq=False, repr=False)
 class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of the estimators that train a model for each of several stages, and learn when to stop.
 
@@ -530,11 +532,21 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         See `StoppedEstimator`.
     """
 
-    classes_: Array | None = None
     must_hold_out = True
     min_classes = 1
-    estimator: Any
-    n_jobs: int | None
+
+    estimator: Any = None
+    _: KW_ONLY
+    stopping: StoppingRule | Sequence[StoppingRule] | None = None
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    class_costs: Any = None
+    scoring: Any = None
+    n_folds: int = 5
+    validation_fraction: float = 0.25
+    n_jobs: int | None = None
+    random_state: Any = None
 
     @abstractmethod
     def _alternatives(
@@ -585,7 +597,7 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         return policy.paths_of(self._checked(X).astype(np.float64), np.asarray(y), loss or self._loss)
 
     def _loss(self, outputs: FloatArray, y: Array) -> FloatArray:
-        if self.classes_ is None:
+        if not is_classifier(self):
             squares: FloatArray = np.square(outputs[:, 0] - y)
             return squares
         return label_losses(outputs, y, self.classes_, self.class_costs_)

@@ -73,7 +73,7 @@ def _parts(part: object) -> Iterator[object]:
         yield from part
     elif isinstance(part, np.ndarray):
         yield from part.ravel().tolist() if part.dtype.hasobject else ()
-    elif is_dataclass(part):
+    elif is_dataclass(part) and not isinstance(part, BaseEstimator):
         yield from (getattr(part, field.name) for field in fields(part) if field.init)
     elif not isinstance(part, type):
         yield from getattr(part, "__dict__", {}).values()

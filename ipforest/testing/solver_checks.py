@@ -152,7 +152,9 @@ def _check_exact_is_optimal(info: SolverInfo) -> None:
     @_over_problems
     def test(instance: PruningInstance, lam: Fraction) -> None:
         result, best = _solve(info, instance, lam), _optimum(instance, lam).objective
-        assert (result.objective, result.bound) == (best, best), f"{result.objective} >= {result.bound}, not {best}"
+        assert (result.objective, result.bound) == (best, best), (
+            f"finds {result.objective} with the bound {result.bound}: the optimum is {best}"
+        )
 
 
 def _check_canonical_is_smallest(info: SolverInfo) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -164,6 +164,7 @@ def number_asked(tests: npt.NDArray[np.int32]) -> IntArray:
     return np.asarray((tests > 0).sum(axis=1))
 
 
+@dataclass(eq=False, repr=False)
 class CalibratedClassifier(AdaptedClassifier):
     """Calibrate the class probabilities of a classifier that buys, at every place where it stops.
 
@@ -213,20 +214,12 @@ class CalibratedClassifier(AdaptedClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        method: str = "sigmoid",
-        min_samples: int = 100,
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.min_samples = min_samples
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    method: str = "sigmoid"
+    min_samples: int = 100
+    validation_fraction: float | None = 0.25
+    random_state: Any = None
 
     def _check(self) -> None:
         if self.method not in METHODS:

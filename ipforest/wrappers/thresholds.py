@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -51,6 +51,7 @@ class Decision:
         return np.where(reached, self.positive, 1 - self.positive)
 
 
+@dataclass(eq=False, repr=False)
 class ThresholdClassifier(AdaptedClassifier):
     """Predict a class by a decision threshold, and buy as the classifier does.
 
@@ -100,22 +101,13 @@ class ThresholdClassifier(AdaptedClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        threshold: Any = None,
-        pos_label: Any = None,
-        scoring: Any = "balanced_accuracy",
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.threshold = threshold
-        self.pos_label = pos_label
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    estimator: Any
+    _: KW_ONLY
+    threshold: Any = None
+    pos_label: Any = None
+    scoring: Any = "balanced_accuracy"
+    validation_fraction: float | None = 0.25
+    random_state: Any = None
 
     def _check(self) -> None:
         read_scoring(self.scoring)

@@ -198,13 +198,19 @@ def chosen_methods(
     Raises
     ------
     ValueError
-        An unknown name.
+        An unknown name, or a formulation of another problem.
     """
     if isinstance(methods, Mapping):
         return methods, {}
     for_budget, known = budget_methods(), [*SOLVERS, *method_names()]
     chosen = method_names() if methods is None else methods
     unknown = [name for name in chosen if name not in known]
+    others = [name for name in unknown if (program := _formulation(name)) is not None and program.variant]
+    if others:
+        raise ValueError(
+            f"methods: expected methods of the pruning problem, got {', '.join(others)}, which state others: "
+            "formulations.study compares these with their definitions"
+        )
     if unknown:
         raise ValueError(f"methods: expected names among {', '.join(method_names())}, got {', '.join(unknown)}")
     at_lambda = {name: _at_lambda(name) for name in chosen if name not in for_budget}

@@ -269,7 +269,7 @@ def study(
     ValueError
         An unknown name, no instances, or a program that is not linear or has variables without bounds.
     TypeError
-        The formulation builds no Pyomo model.
+        The formulation builds no Pyomo model, or `instances` is an instance outside a list.
     """
     known = formulation_named(formulation)
     started = perf_counter()
@@ -294,6 +294,8 @@ class _Look:
                 raise ValueError(f"instances: expected 1 or more, got {instances}")
             self.small = list(islice(self._draw(MAX_NODES_OF_NAPKIN), instances))
             self.large = list(islice(self._draw(MAX_NODES), instances))
+        elif isinstance(instances, PruningInstance):
+            raise TypeError("instances: expected a number or a list of PruningInstance, got one outside a list")
         else:
             if not instances:
                 raise ValueError("instances: expected one or more, got none")

@@ -177,6 +177,21 @@ def test_a_maximum_is_turned_round_and_given_back():
     assert result.objective >= brute_force(TREE, Fraction(1)).objective / TREE.error_unit
 
 
+def test_a_formulation_that_maximises_is_refused():
+    def highest(instance, lam):
+        model = kept_and_bought(instance, lam)
+        model.goal.sense = pyo.maximize
+        return model
+
+    with pytest.raises(ValueError, match="own: expected an objective to minimise, got one to maximise"):
+        formulations.build(ModelledFormulation("own", highest), TREE, 1)
+
+
+def test_one_instance_is_studied_in_a_list():
+    with pytest.raises(TypeError, match=r"instances: expected a number or a list of PruningInstance"):
+        formulations.study("closure", TREE)
+
+
 def test_rows_of_ones_own_are_kept_or_no_pruning_is_given():
     model = formulations.build("ip3", TREE, 1)
     model.few = pyo.Constraint(expr=pyo.quicksum(model.z[h] for h in model.data.nodes) <= 2)

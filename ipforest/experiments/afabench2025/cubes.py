@@ -39,6 +39,7 @@ from ipforest.experiments.options import Option, choose
 from ipforest.experiments.rows import grouped, standard_error
 from ipforest.frontiers.budget_forest import BudgetForest
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
+from ipforest.frontiers.joint_frontier import JointFrontier
 from ipforest.policy import TreesInOrder
 from ipforest.session import Seller, Sessions
 
@@ -61,7 +62,7 @@ HARD_PRICE = 0.05
 PRICES = (0.3, 0.1, 0.03, 0.01)
 """What a unit of price weighs compared with log loss for AACO, within hard and soft budgets."""
 
-OURS = {"BudgetForest": BudgetForest, "BudgetedClassifier": BudgetedClassifier}
+OURS: Mapping[str, type[JointFrontier]] = {"BudgetForest": BudgetForest, "BudgetedClassifier": BudgetedClassifier}
 STATIC, COAI, AACO, STREED = "static, forward selection", "CoAI-like", "AACO", "STreeD"
 GDFS, DIME = "GDFS", "DIME"
 

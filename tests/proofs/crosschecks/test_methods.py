@@ -4,6 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import formulations
 import proofs
 from ipforest import Pruning, Status, solve
 from proofs.crosschecks.brute_force import brute_force
@@ -247,6 +248,15 @@ def test_wrong_questions_are_refused(instance):
         crosscheck_random(0)
     with pytest.raises(ValueError, match="lam: expected a number >= 0"):
         crosscheck(instance, -1)
+
+
+def test_a_formulation_of_another_problem_is_refused_as_such(instance):
+    formulations.register("other", worth=lambda instance, lam, pruning: None)(lambda instance, lam: None)
+    try:
+        with pytest.raises(ValueError, match=r"expected methods of the pruning problem, got pyomo-other, which state"):
+            crosscheck(instance, LAM, ["min-cut", "pyomo-other"])
+    finally:
+        formulations.FORMULATIONS.remove("other")
 
 
 def test_the_package_offers_it(instance):
