@@ -300,7 +300,7 @@ def with_best_leaves(
     Returns
     -------
     fitted estimator
-        The last before the score rises.
+        The last before it does.
     """
     task = task_of(forest, y)
     encoded = task.encoded(y)
