@@ -27,9 +27,6 @@ LEAF_SIZES = (1, 3, 10)
 MANY_FEATURES = 0.5
 """Share of the features that splits may choose from: their square root is too few where many tell nothing."""
 
-NEARLY = 0.01
-"""Larger leaves are taken where the score out of bag rises by no more than this share."""
-
 BETTER_ALONE = 0.95
 """One kind is left out where the Brier score without it is so much smaller; with few examples less may be chance."""
 
@@ -166,8 +163,7 @@ class AveragedTrees(ClassifierMixin, MeanOfForests):  # type: ignore[misc]  # sc
     n_estimators : int, default=100
         Trees of each kind.
     min_samples_leaf : sequence of int, default=(1, 3, 10)
-        Fewest examples per leaf, ascending. They are tried in turn until the Brier score out of bag rises by more than
-        a hundredth.
+        Fewest examples per leaf, ascending. They are tried in turn until the Brier score out of bag rises.
     random_state : int, RandomState instance or None, default=None
         Draws bootstrap samples, features and thresholds.
 
@@ -286,7 +282,7 @@ def with_best_leaves(
     y: Array,
     weight: Array | None = None,
 ) -> Any:
-    """Train a forest with larger and larger leaves until its score out of bag rises by more than a hundredth.
+    """Train a forest with larger and larger leaves until its score out of bag rises.
 
     Parameters
     ----------
@@ -321,18 +317,16 @@ def _grown(forest: Any, X: Array, y: Array, weight: Array | None, **settings: An
 def last_before_rise(tried: Iterable[tuple[float, T]]) -> tuple[float, T]:
     """Take what is tried last before the error rises; what would come after that is not tried.
 
-    An error that is larger than the least so far by no more than a share of `NEARLY` has not risen: larger leaves make
-    smaller trees, which are grown sooner and kept in fewer bytes.
+    Of equals it is the later one: larger leaves that do no worse make smaller trees.
 
     Parameters
     ----------
     tried : iterable of (float, object)
-        Errors >= 0, not all infinite, and what has them.
+        Errors, not all infinite, and what has them.
     """
-    least = inf
     best: tuple[float, Any] = (inf, None)
     for candidate in tried:
-        if candidate[0] > (1 + NEARLY) * least:
+        if candidate[0] > best[0]:
             break
-        least, best = min(least, candidate[0]), candidate
+        best = candidate
     return best

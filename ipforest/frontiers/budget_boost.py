@@ -102,9 +102,6 @@ class BoostSearch(FrontierSearch):
         Values of lambda, falling geometrically.
     single_price : bool, default=True
         Whether one more ensemble is grown at a single price, of the smallest trees.
-    all_sizes_priced : bool, default=True
-        Whether an ensemble of each size of trees is grown at prices. Without, only one of the smallest is, and at no
-        price one of each size; with, at no price one of the size that did best at prices, and one with few bins.
     prices_per_member : int, default=1
         After so many prices each, and after the last, what stands then is measured and stopped.
     n_prunings : int, default=4
@@ -124,7 +121,6 @@ class BoostSearch(FrontierSearch):
     n_lambdas: int = 10
     n_prunings: int = 4
     single_price: bool = True
-    all_sizes_priced: bool = True
     prices_per_member: int = 1
     refit: str | None = "newton"
 
@@ -155,10 +151,9 @@ class GrownBoosting(GrownFrontier):
 
     @property
     def _n_expected(self) -> int:
-        search, n_sizes = self._search, len(self._growth.leaf_sizes())
-        n_priced = (n_sizes if search.all_sizes_priced else 1) + bool(search.single_price)
-        n_measured = ceil(search.n_lambdas / search.prices_per_member) + search.n_prunings
-        return int(1 + (2 if search.all_sizes_priced else n_sizes) + n_priced * n_measured)
+        n_priced = len(self._growth.leaf_sizes()) + bool(self._search.single_price)
+        n_measured = ceil(self._search.n_lambdas / self._search.prices_per_member) + self._search.n_prunings
+        return int(3 + n_priced * n_measured)
 
     def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         return (self._member(trees, validation) for trees in self._ensembles(training, validation, random, work))
@@ -175,7 +170,7 @@ class GrownBoosting(GrownFrontier):
         highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
         falling = np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas)
         sizes = self._growth.leaf_sizes()
-        plans = [(leaves, falling) for leaves in (sizes if self._search.all_sizes_priced else [min(sizes)])]
+        plans = [(leaves, falling) for leaves in sizes]
         if self._search.single_price:
             plans.append((min(sizes), np.full(self._search.n_lambdas, SINGLE)))
         ends = []
@@ -186,8 +181,8 @@ class GrownBoosting(GrownFrontier):
             if self._search.n_prunings and last is not start:
                 yield from self._pruned(data, last, grower, paying, work)
             ends.append((loss, leaves))
-        simply_good = [(data, leaves) for leaves in ([min(ends)[1]] if self._search.all_sizes_priced else sizes)]
-        if self._search.all_sizes_priced and (self._growth.max_bins is None or self._growth.max_bins > COARSE):
+        simply_good = [(data, min(ends)[1])]
+        if self._growth.max_bins is None or self._growth.max_bins > COARSE:
             coarse = replace(data, coded=CodedExamples.from_examples(X, COARSE, categorical))
             simply_good.append((coarse, min(sizes)))
         for examples, leaves in simply_good:

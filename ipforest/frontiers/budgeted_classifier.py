@@ -35,7 +35,7 @@ from ipforest.stopping.stages import StagedEstimator, StagesInOrder
 
 SEEDS = 2**31
 
-BOOSTING_AMONG_OTHERS = BoostSearch(n_prunings=2, single_price=False, all_sizes_priced=False, prices_per_member=2)
+BOOSTING_AMONG_OTHERS = BoostSearch(n_prunings=2, single_price=False, prices_per_member=2)
 FOREST_AMONG_OTHERS = ForestSearch(n_lookahead=10)
 """Where boosted trees and forests are on one frontier, fewer of each do: what the one lacks the other has."""
 

@@ -10,7 +10,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest.frontiers import AveragedTrees
-from ipforest.frontiers.averaged_trees import LEAF_SIZES, NEARLY, last_before_rise
+from ipforest.frontiers.averaged_trees import LEAF_SIZES, last_before_rise
 from ipforest.frontiers.scores import brier_score, soft_error
 from ipforest.tabular.model_files import load_model, save_model
 
@@ -81,14 +81,14 @@ def test_leaves_grow_until_the_brier_score_out_of_bag_rises(noise: float) -> Non
     assert len(model.min_samples_leaf_) == 2
     scores = [[error([peer], y, np.ones(300)) for peer in peers(n, X, y)] for n in LEAF_SIZES]
     for chosen, curve in zip(model.min_samples_leaf_, np.transpose(scores), strict=True):
-        rises = [*np.flatnonzero(curve[1:] > (1 + NEARLY) * np.minimum.accumulate(curve)[:-1]), len(curve) - 1]
+        rises = [*np.flatnonzero(np.diff(curve) > 0), len(curve) - 1]
         assert chosen == LEAF_SIZES[rises[0]]
 
 
-def test_of_nearly_equal_scores_the_later_is_taken_and_nothing_is_tried_after_a_rise() -> None:
-    tried = iter([(0.3, "a"), (0.2, "b"), (0.2, "c"), (0.2015, "d"), (0.2025, "e"), (0.1, "f")])
-    assert last_before_rise(tried) == (0.2015, "d")
-    assert list(tried) == [(0.1, "f")]
+def test_of_equal_scores_the_later_is_taken_and_nothing_is_tried_after_a_rise() -> None:
+    tried = iter([(0.3, "a"), (0.2, "b"), (0.2, "c"), (0.25, "d"), (0.1, "e")])
+    assert last_before_rise(tried) == (0.2, "c")
+    assert list(tried) == [(0.1, "e")]
 
 
 def test_noisy_labels_ask_for_large_leaves() -> None:
