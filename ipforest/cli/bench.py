@@ -57,8 +57,8 @@ def add(commands: Subparsers) -> None:
         "what",
         choices=("solvers", "path", "forest", "boosting", "training"),
         help="solvers: every method at one lambda; path: the whole path over sizes; forest: the path, single lambdas "
-        "and the fit of their forests on bundled, generated and stored data; boosting and training: BudgetBoost, or all "
-        "of BudgetedClassifier, compared with LightGBM with penalties",
+        "and the fit of their forests on bundled, generated and stored data; boosting and training: BudgetBoost, or "
+        "all of BudgetedClassifier, compared with LightGBM with penalties",
     )
     command.add_argument(
         "--size",
