@@ -56,9 +56,9 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "what",
         choices=("solvers", "path", "forest", "boosting", "training"),
-        help="every method at one lambda, the whole path over sizes, the path and single lambdas and the fit of "
-        "their forests on bundled, generated and stored data, BudgetBoost or all of "
-        "BudgetedClassifier compared with LightGBM with penalties",
+        help="solvers: every method at one lambda; path: the whole path over sizes; forest: the path, single lambdas "
+        "and the fit of their forests on bundled, generated and stored data; boosting and training: BudgetBoost, or "
+        "all of BudgetedClassifier, compared with LightGBM with penalties",
     )
     command.add_argument(
         "--size",
@@ -66,7 +66,8 @@ def add(commands: Subparsers) -> None:
         type=positive_integer,
         action="append",
         metavar=("T", "N"),
-        help="trees and examples, of synthetic data; may be repeated (default: a range of sizes)",
+        help="trees and examples, of synthetic data; may be repeated; training has no number of trees, so that T is "
+        "passed over there (default: a range of sizes)",
     )
     command.add_argument("--seed", type=seed_number, default=0, help="seed of the synthetic forests (default: 0)")
     command.add_argument("--out", metavar="DIR", default=".", help="where the CSV goes (default: the current folder)")
