@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -82,7 +82,7 @@ class BoostedSearch(GateSearch):
         check_integer(self.n_readouts, self.named("n_readouts"), 1)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaptGbrt(AdaptiveApproximation):
     r"""Answer easy examples by boosted trees, and send hard ones by a gate of boosted trees to the full model.
 
@@ -128,19 +128,8 @@ class AdaptGbrt(AdaptiveApproximation):
     _growth = Grouped(PairGrowth)
     _search = Grouped(BoostedSearch)
 
-    estimator: Any
-    _: KW_ONLY
     n_estimators: int = 100
     growth: PairGrowth | None = None
-    search: BoostedSearch | None = None
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    class_costs: Any = None
-    scoring: str | None = None
-    validation_fraction: float | None = 0.25
-    n_jobs: int | None = None
-    random_state: Any = None
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
@@ -130,6 +130,7 @@ class GateSearch(PairSearch):
     gate_shares: Sequence[float] = ()
 
 
+@dataclass(eq=False, repr=False)
 class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # scikit-learn is untyped
     r"""Base: keep a full model for the hard examples, and answer the others by a cheap one; a gate tells them apart.
 
@@ -187,9 +188,19 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldO
     Nan, Saligrama, "Adaptive Classification for Prediction Under a Budget", NIPS 2017.
     """
 
+    _search: ClassVar[Grouped[Any]]
+
     estimator: Any
-    _search: Grouped[Any]
-    n_jobs: int | None
+    _: KW_ONLY
+    search: PairSearch | None = None
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    class_costs: Any = None
+    scoring: str | None = None
+    validation_fraction: float | None = 0.25
+    n_jobs: int | None = None
+    random_state: Any = None
 
     @abstractmethod
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -26,7 +26,7 @@ INTERCEPT_SCALING = 10.0
 NO_PENALTY = 1e6
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class L1Baseline(AdaptiveApproximation):
     """Choose features by L1-regularised logistic regression, fit the classifier on them, then the gate on its mistakes.
 
@@ -44,18 +44,7 @@ class L1Baseline(AdaptiveApproximation):
 
     _search = Grouped(PairSearch)
 
-    estimator: Any
-    _: KW_ONLY
-    search: PairSearch | None = None
     scale: bool = True
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    class_costs: Any = None
-    scoring: str | None = None
-    validation_fraction: float | None = 0.25
-    n_jobs: int | None = None
-    random_state: Any = None
 
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:
         """List the lambdas; each gives the pairs of all shares.

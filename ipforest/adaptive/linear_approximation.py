@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -21,7 +21,7 @@ from ipforest.learners.greedy_miser import Logistic, Squared
 from ipforest.settings import Grouped
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearApproximation(AdaptiveApproximation):
     """A linear gate and a linear classifier on one sparse set of features.
 
@@ -42,19 +42,8 @@ class LinearApproximation(AdaptiveApproximation):
     _search = Grouped(GateSearch)
     _alternation = Grouped(AlternationSettings)
 
-    estimator: Any
-    _: KW_ONLY
-    search: GateSearch | None = None
     alternation: AlternationSettings | None = None
     scale: bool = True
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    class_costs: Any = None
-    scoring: str | None = None
-    validation_fraction: float | None = 0.25
-    n_jobs: int | None = None
-    random_state: Any = None
 
     @abstractmethod
     def _distance(self) -> Distance:

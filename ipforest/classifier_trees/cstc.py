@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
@@ -113,16 +112,6 @@ class CSTC(RelaxedTreeEstimator):
 
     loss: str = "squared"
     objective: TreeObjective | None = None
-    feature_map: Any = None
-    descent: DescentSettings | None = None
-    feature_costs: Any = None
-    split_cost: Any = 0
-    budget: Any = None
-    class_costs: Any = None
-    scoring: str | None = None
-    validation_fraction: float | None = 0.25
-    n_jobs: int | None = None
-    random_state: Any = None
 
     def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
         depth = self._objective.depth

@@ -21,7 +21,7 @@ from ipforest.classifier_trees.fine_tuning import fine_tuned
 from ipforest.classifier_trees.objective import Objective, distinct
 from ipforest.classifier_trees.relaxation import PathCost, RelaxedCost
 from ipforest.classifier_trees.smooth_losses import LOSSES
-from ipforest.classifier_trees.structure import Measure, NodeFit
+from ipforest.classifier_trees.structure import Measure
 from ipforest.classifier_trees.tree_estimator import (
     ClassifierTreeEstimator,
     Examples,
@@ -70,17 +70,31 @@ class RelaxedObjective(Settings):
         check_positive(self.spread, self.named("spread"))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RelaxedTreeEstimator(ClassifierTreeEstimator):
     """Base of the learners that minimise a relaxed objective by block coordinate descent, once per lambda."""
 
-    _objective: Grouped[Any]
+    _objective: ClassVar[Grouped[Any]]
     _descent = Grouped(DescentSettings)
-    n_jobs: int | None
+
+    feature_map: Any = None
+    descent: DescentSettings | None = None
+    feature_costs: Any = None
+    split_cost: Any = 0
+    budget: Any = None
+    class_costs: Any = None
+    scoring: str | None = None
+    validation_fraction: float | None = 0.25
+    n_jobs: int | None = None
+    random_state: Any = None
 
     exits_pay = False
     trains_with_weights = True
 
-    fit_node: NodeFit = staticmethod(fit_leaf)
+    @staticmethod
+    def fit_node(objective: Objective, tree: ClassifierTree, node: int, descent: DescentSettings) -> ClassifierTree:
+        """Fit a leaf from nothing; see `fit_leaf`."""
+        return fit_leaf(objective, tree, node, descent)
 
     @abstractmethod
     def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
