@@ -8,7 +8,7 @@ cost-aware framework for the development of AI models for healthcare application
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -210,6 +210,55 @@ class ConditionedOracle:
         right = outputs[np.arange(rows.size), self.y[rows]]
         losses: FloatArray = -np.log(np.maximum(right, MIN_PROBABILITY)).reshape(len(sets), near.size).mean(axis=1)
         return losses
+
+
+def bought_one_by_one(
+    scores: Callable[[IntArray, BoolArray], FloatArray],
+    n: int,
+    prices: FloatArray,
+    lam: float,
+    most: float,
+    *,
+    forced: bool,
+) -> list[IntArray]:
+    """Buy for each example, again and again, what scores most of what it can afford.
+
+    Parameters
+    ----------
+    scores : callable
+        Given the numbers of examples and what each has bought, shape (n_of_these, n_purchases), the score of each
+        purchase for each of these, of the same shape.
+    n : int
+        Number of examples.
+    prices : ndarray of float64, shape (n_purchases,)
+    lam : float
+        Unless forced, nothing is bought that scores at most this.
+    most : float
+        What an example may pay at most.
+    forced : bool
+        Whether to buy as long as something is affordable.
+
+    Returns
+    -------
+    list of ndarray of int64
+        The purchases of each example, in order.
+    """
+    known, paid = np.zeros((n, prices.size), dtype=bool), np.zeros(n)
+    orders: list[list[int]] = [[] for _ in range(n)]
+    rows = np.arange(n)
+    while True:
+        affordable = ~known[rows] & (prices <= most - paid[rows, None] + 1e-9)
+        can = affordable.any(axis=1)
+        rows, affordable = rows[can], affordable[can]
+        left = np.where(affordable, scores(rows, known[rows]), -np.inf)
+        buys = forced | (left.max(axis=1, initial=-np.inf) > lam)
+        rows, chosen = rows[buys], left[buys].argmax(axis=1)
+        if rows.size == 0:
+            return [np.array(order, dtype=np.int64) for order in orders]
+        known[rows, chosen] = True
+        paid[rows] += prices[chosen]
+        for row, purchase in zip(rows.tolist(), chosen.tolist(), strict=True):
+            orders[row].append(purchase)
 
 
 def subsets_worth_their_price(gains: FloatArray, prices: FloatArray, budgets: Sequence[float]) -> list[BoolArray]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest.experiments.acquisition import Purchases
+from ipforest.experiments.acquisition import Purchases, bought_one_by_one
 
 N_HIDDEN = 64
 BATCH = 128
@@ -138,36 +138,15 @@ class NeuralAcquisition(ABC):
             return np.asarray(self.torch.softmax(outputs, dim=1).numpy(), dtype=np.float64)
 
     def bought(self, X: Array, lam: float, most: float, *, forced: bool) -> list[IntArray]:
-        """Buy for each example what scores most of what it can afford; see `ConditionedOracle.bought`.
+        """Buy for each example what scores most of what it can afford; see `bought_one_by_one`."""
+        examples = self._standardised(X)
 
-        Parameters
-        ----------
-        X : array, shape (n_samples, n_features)
-        lam : float
-            Unless forced, nothing is bought that scores at most this.
-        most : float
-            What an example may pay at most.
-        forced : bool
-        """
-        examples, prices = self._standardised(X), self.purchases.prices
-        known, paid = np.zeros((len(X), prices.size), dtype=bool), np.zeros(len(X))
-        orders: list[list[int]] = [[] for _ in X]
-        buys = np.ones(len(X), dtype=bool)
-        while True:
+        def scores(rows: IntArray, known: BoolArray) -> FloatArray:
             with self.torch.no_grad():
-                seen = self._seen(examples, self.torch.tensor(known, dtype=self.torch.float32))
-                scores = self._scores(seen).numpy()
-            affordable = ~known & (prices <= most - paid[:, None] + 1e-9)
-            scores = np.where(affordable, scores, -np.inf)
-            chosen = scores.argmax(axis=1)
-            buys &= affordable.any(axis=1) & (forced | (scores.max(axis=1) > lam))
-            if not buys.any():
-                return [np.array(order, dtype=np.int64) for order in orders]
-            rows = np.flatnonzero(buys)
-            known[rows, chosen[rows]] = True
-            paid[rows] += prices[chosen[rows]]
-            for row in rows:
-                orders[row].append(int(chosen[row]))
+                seen = self._seen(examples[rows], self.torch.tensor(known, dtype=self.torch.float32))
+                return np.asarray(self._scores(seen).numpy())
+
+        return bought_one_by_one(scores, len(X), self.purchases.prices, lam, most, forced=forced)
 
 
 class GreedyDynamicSelection(NeuralAcquisition):

@@ -27,7 +27,9 @@ from ipforest.experiments.acquisition import (
     Purchases,
     subsets_worth_their_price,
 )
+from ipforest.experiments.afabench2025.distributions import DISTRIBUTIONS
 from ipforest.experiments.demo import Parts
+from ipforest.experiments.exact_information import ExactInformation
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.methods import METHODS, Task, choices_within, streed_trees, whole
 from ipforest.experiments.neural_acquisition import (
@@ -59,12 +61,12 @@ SPLIT = "afabench-"
 N_TREES = 50
 HARD, SOFT = "hard", "soft"
 HARD_PRICE = 0.05
-PRICES = (0.3, 0.1, 0.03, 0.01)
-"""What a unit of price weighs compared with log loss for AACO, within hard and soft budgets."""
+PRICES = (0.4, 0.3, 0.2, 0.15, 0.1, 0.06, 0.03, 0.01)
+"""What a unit of price weighs compared with log loss, within hard and soft budgets."""
 
 OURS: Mapping[str, type[JointFrontier]] = {"BudgetForest": BudgetForest, "BudgetedClassifier": BudgetedClassifier}
 STATIC, COAI, AACO, STREED = "static, forward selection", "CoAI-like", "AACO", "STreeD"
-GDFS, DIME = "GDFS", "DIME"
+GDFS, DIME, EXACT = "GDFS", "DIME", "exact information"
 
 Open = Callable[..., Sessions]
 
@@ -79,6 +81,11 @@ def cells(quick: bool, seed: int) -> list[Cell]:
         for number in range(n_seeds)
         for method in methods
         for name in named
+    ] + [
+        {"data": name, "method": EXACT, "training": size, "seed": seed + number}
+        for number in range(n_seeds)
+        for name in named
+        if name in DISTRIBUTIONS
     ]
 
 
@@ -116,6 +123,7 @@ def run(cell: Cell) -> list[Record]:
     """Train a method, and measure it within each hard and soft budget."""
     task, method = task_of(cell), cell["method"]
     others = {STATIC: _static, COAI: _coai, AACO: _aaco, STREED: _streed, GDFS: _gdfs, DIME: _dime}
+    others[EXACT] = partial(_exact, cell["data"])
     measure = others.get(method) or partial(_ours, OURS[method])
     return [
         {"setting": setting, "budget": budget, "cost": option.cost, "accuracy": 1 - option.error}
@@ -169,6 +177,12 @@ def _dime(task: Task) -> Measured:
     return _by_policy(task, model.purchases, model.bought, model.predict_proba, PRICES)
 
 
+def _exact(name: str, task: Task) -> Measured:
+    """Buy what tells most per price by the distribution that the examples come from, and predict by it."""
+    policy = ExactInformation(DISTRIBUTIONS[name](), Purchases.of(task.costs), task.seed)
+    return _by_policy(task, policy.purchases, policy.bought, policy.predict_proba, PRICES)
+
+
 def _neural(kind: type[NeuralAcquisition], task: Task) -> NeuralAcquisition:
     return kind(task.parts.X_train, task.parts.y_train, Purchases.of(task.costs), task.seed)
 
@@ -180,7 +194,7 @@ def _by_policy(
     predict_proba: Callable[[Array, BoolArray], FloatArray],
     prices: Sequence[float],
 ) -> Measured:
-    """Measure a policy that has to buy up to a cap, and one that weighs prices; without prices the first alone."""
+    """Measure a policy that has to buy up to a cap; within a soft budget also one that weighs prices."""
     parts = task.parts
     held_out = (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
 
@@ -195,7 +209,7 @@ def _by_policy(
     orders = [bought(X, HARD_PRICE, BUDGETS[-1], forced=True) for X, _ in held_out]
     capped = [measured(budget, orders) for budget in BUDGETS]
     free = [measured(np.inf, [bought(X, lam, np.inf, forced=False) for X, _ in held_out]) for lam in prices]
-    options = [*(free or capped), measured(0.0, orders)]
+    options = [*free, *capped, measured(0.0, orders)]
     return {HARD: capped, SOFT: [choose(options, budget) for budget in BUDGETS]}
 
 
