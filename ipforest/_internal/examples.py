@@ -40,13 +40,8 @@ class Labelled(NamedTuple):
 
     def with_relative_weights(self) -> Labelled:
         """Weigh examples in units of their mean weight, for what adds constants to sums of weights."""
-        return self._replace(weight=relative_weights(self.weight))
-
-
-def relative_weights(weight: FloatArray) -> FloatArray:
-    """Divide weights by their mean, unless all are 0."""
-    mean = weight.mean()
-    return weight / mean if mean else weight
+        mean = self.weight.mean()
+        return self._replace(weight=self.weight / mean) if mean else self
 
 
 def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True, **options: Any) -> Any:

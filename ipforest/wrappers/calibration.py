@@ -13,7 +13,6 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
-from ipforest._internal.examples import relative_weights
 from ipforest.choosing.measures import log_odds
 from ipforest.estimator import check_integer
 from ipforest.policy import Policy
@@ -229,7 +228,6 @@ class CalibratedClassifier(AdaptedClassifier):
 
     def _adapt(self) -> None:
         _, labels, weight = self._held_out
-        weight = relative_weights(weight)
         for label in self.classes_.tolist():
             count = int((labels == label).sum())
             if count < 2:
