@@ -146,9 +146,13 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
 
     Raises
     ------
+    TypeError
+        No Pyomo model.
     ValueError
         Another suffix.
     """
+    if not isinstance(model, pyo.Block):
+        raise TypeError(f"model: expected a Pyomo model, as formulations.build gives, got {type(model).__name__}")
     target = Path(path)
     if target.suffix not in (".lp", ".mps"):
         raise ValueError(f"path: expected a name that ends in .lp or .mps, got {target.name!r}")

@@ -21,6 +21,8 @@ NO_LABELS = "no_validation"
 FLOATS = (np.float64, np.float32)
 MAX_TARGET = 1e140
 """Squares of larger targets, or their sums, may be infinite."""
+LARGEST_WEIGHT = 1e100
+"""Products of larger weights, or of positive ones below its inverse, are no floats."""
 
 DATES = "give dates and durations as numbers, such as days since a day"
 
@@ -35,6 +37,11 @@ class Labelled(NamedTuple):
     def rows(self, chosen: Array) -> Labelled:
         """Take some of the examples."""
         return Labelled(self.X[chosen], self.y[chosen], self.weight[chosen])
+
+    def with_relative_weights(self) -> Labelled:
+        """Weigh examples in units of their mean weight, for what adds constants to sums of weights."""
+        mean = self.weight.mean()
+        return self._replace(weight=self.weight / mean) if mean else self
 
 
 def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True, **options: Any) -> Any:
@@ -102,7 +109,7 @@ def refuse_other_tables(X: Any, name: str) -> None:
     Raises
     ------
     TypeError
-        Entries are masked, X is sparse, a mapping, a text, None, or an array of records or dates.
+        Entries are masked, X is sparse, a mapping or a list of mappings, a text, None, or an array of records or dates.
     ValueError
         X has one dimension.
     """
@@ -118,6 +125,10 @@ def refuse_other_tables(X: Any, name: str) -> None:
         )
     if X is None or isinstance(X, str):
         raise TypeError(f"{name}: expected a table, got {X!r:.60}; a file is read first, as by pandas.read_csv")
+    if isinstance(X, list) and X and isinstance(X[0], Mapping):
+        raise TypeError(
+            f"{name}: expected a table, got a list of {type(X[0]).__name__}s, a row each; use pandas.DataFrame({name})"
+        )
     if isinstance(X, Mapping):
         raise TypeError(f"{name}: expected a table, got a {type(X).__name__} of columns; use pandas.DataFrame({name})")
     kind = X.dtype.kind if isinstance(X, np.ndarray) else ""
@@ -146,10 +157,17 @@ def checked_weight(sample_weight: Any, X: Any, examples: Array) -> FloatArray:
     Raises
     ------
     ValueError
-        Weights that are negative, missing, for other examples, or in another order than the rows of X.
+        Weights that are negative, missing, for other examples, in another order than the rows of X, or so large or
+        small that sums of their squares are no floats.
     """
     require_rows_in_order(X, sample_weight, "sample_weight")
     weight: FloatArray = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
+    extreme = weight[(weight > LARGEST_WEIGHT) | ((weight > 0) & (weight < 1 / LARGEST_WEIGHT))]
+    if extreme.size:
+        raise ValueError(
+            f"sample_weight: expected 0 or numbers between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}, got "
+            f"{extreme[0]:g}; only their ratios count"
+        )
     return weight
 
 

@@ -49,8 +49,8 @@ def read_lightgbm(model: Any) -> BoostedTrees:
     Raises
     ------
     TypeError
-        An objective that is not read, trees that are averaged (random forest mode), linear trees, or numbers as
-        categories that are not 0, 1, 2, ...
+        An objective that is not read, trees that are averaged (random forest mode), linear trees, numbers as
+        categories that are not 0, 1, 2, ..., or predictions that stop after the first rounds.
     sklearn.exceptions.NotFittedError
         The estimator is not fitted.
     """
@@ -58,6 +58,7 @@ def read_lightgbm(model: Any) -> BoostedTrees:
     dump = booster.dump_model()
     objective = str(dump.get("objective", "a function of your own"))
     link, scale = _link(objective)
+    _require_all_rounds(model, link)
     categories = trained_categories(model)
     for names in [] if categories.names else dump["pandas_categorical"] or []:
         check_places(names)
@@ -105,6 +106,15 @@ def _link(objective: str) -> tuple[str, float]:
         raise TypeError(f"model: expected an objective of {', '.join(LINKS)}, got {objective}")
     scales = [float(option.removeprefix("sigmoid:")) for option in options if option.startswith("sigmoid:")]
     return LINKS[name], scales[0] if scales else 1.0
+
+
+def _require_all_rounds(model: Any, link: str) -> None:
+    """Refuse a classifier that stops adding trees once its margin is large."""
+    settings = model.get_params() if hasattr(model, "get_params") else {}
+    if "logit" in link and settings.get("pred_early_stop"):
+        raise TypeError(
+            "model: expected predictions by all rounds, got pred_early_stop=True; set_params(pred_early_stop=False)"
+        )
 
 
 def _checked_trees(dump: dict[str, Any]) -> list[dict[str, Any]]:

@@ -159,6 +159,7 @@ class GrownBoosting(GrownFrontier):
         return (self._member(trees, validation) for trees in self._ensembles(training, validation, random, work))
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[BoostedTrees]:
+        training = training.with_relative_weights()
         X = np.ascontiguousarray(training.X, dtype=np.float32)
         categorical = self.categories_.mask(X.shape[1])
         coded = CodedExamples.from_examples(X, self._growth.max_bins, categorical)

@@ -218,7 +218,11 @@ def _failure(program: LinearProgram, ending: str) -> NoOptimumError:
     advice = []
     if ending == INFEASIBLE:
         advice.append("take out rows that were added, which exclude every pruning")
-    if ending != INFEASIBLE or largest > LARGE:
+    open_ended = np.flatnonzero(~(np.isfinite(program.lower) & np.isfinite(program.upper)))
+    unbounded = "nbounded" in ending and open_ended.size > 0
+    if unbounded:
+        advice.append(f"give {program.column_labels[int(open_ended[0])]} a lower and an upper bound")
+    if (ending != INFEASIBLE and not unbounded) or largest > LARGE:
         advice.append("round prices, errors and lambda to fewer digits, or use a method without HiGHS")
     return NoOptimumError(
         f"HiGHS: expected an optimum or the time limit, got {ending} for {program!r}, whose numbers reach "

@@ -318,6 +318,8 @@ def register_solver(
     ------
     ValueError
         The name is taken.
+    TypeError
+        The function does not take an instance and lambda.
 
     Examples
     --------
@@ -328,12 +330,24 @@ def register_solver(
     check_name(name, "register_solver")
 
     def registered(function: Callable[..., Any]) -> Callable[..., Any]:
+        _check_signature(name, function)
         if name in SOLVERS and is_defined_again(SOLVERS[name].target, function):
             SOLVERS.remove(name)
         SOLVERS.add(SolverInfo(name, _checked(name, function), exact, packages, description, canonical))
         return function
 
     return registered
+
+
+def _check_signature(name: str, function: Callable[..., Any]) -> None:
+    signature = inspect.signature(function)
+    try:
+        signature.bind("instance", "lam")
+    except TypeError as problem:
+        raise TypeError(
+            f"{name}: expected a function of an instance and lambda whose other parameters have defaults, got "
+            f"{getattr(function, '__name__', 'one')}{signature}: {problem}"
+        ) from None
 
 
 def check_name(name: object, decorator: str) -> None:
@@ -386,6 +400,11 @@ def checked_answer(
     """
     from ipforest.solvers.min_cut import solve_min_cut
 
+    if isinstance(answer, np.ndarray) and answer.dtype != np.bool_:
+        raise TypeError(
+            f"{method}: expected an array of bool over the internal nodes, True where a node keeps its test, got "
+            f"{answer.dtype}; of shares, give shares > 0.5"
+        )
     claim = answer if isinstance(answer, PruningResult) else None
     pruning = Pruning(answer) if isinstance(answer, np.ndarray) else answer if claim is None else claim.pruning
     if not isinstance(pruning, Pruning):

@@ -389,7 +389,8 @@ def _from_labels(source: str, labels: Sequence[Any], values: Sequence[Any]) -> P
     if labels and all(isinstance(label, Integral) and not isinstance(label, bool) for label in labels):
         if sorted(labels) != list(range(len(labels))):
             raise ValueError(
-                f"{source}: expected column numbers 0..{len(labels) - 1} as keys, got {sorted(map(int, labels))}"
+                f"{source}: expected column numbers 0..{len(labels) - 1} as keys, got {sorted(map(int, labels))}; "
+                "where columns are labelled by other numbers, give a list in their order, or make the labels texts"
             )
         by_column = dict(zip(labels, records, strict=True))
         return _from_records(source, [by_column[column] for column in range(len(labels))], "column", 0)

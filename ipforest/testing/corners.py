@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
     from proofs.study.sketch import SketchedTree
 
-__all__ = ["corner_instances"]
+__all__ = ["corner_instances", "corner_numbers", "crowded_instances"]
 
 PRICES = {0: 2, 1: 3, 2: 1}
 """Cost units of each unit of features, for every example."""
+CROWD = 6
+"""Trees and examples that one unit of features joins in the crowded instances."""
 
 
 def corner_instances() -> tuple[PruningInstance, ...]:
@@ -25,6 +28,26 @@ def corner_instances() -> tuple[PruningInstance, ...]:
     chain = _chain({(0, 0), (1, 0)}, {(0, 1), (1, 1)}, {(0, 2)})
     sharing = _stump({(0, 1), (1, 0), (1, 2)}, (5, 1, 1), (1, 2))
     return (_instance(one), _instance(one, two), _instance(chain), _instance(chain, sharing))
+
+
+def crowded_instances() -> tuple[PruningInstance, ...]:
+    """Make a stump that six examples reach, and six such stumps that share what they buy.
+
+    A program with a constant that holds for two trees or two examples only is right on the corner instances.
+    """
+    stump = _stump({(example, 0) for example in range(CROWD)}, (12, 1, 2), (1, 2) * (CROWD // 2))
+    return (_instance(stump), _instance(*[stump] * CROWD))
+
+
+def corner_numbers(instance: PruningInstance, takes: str) -> list[Fraction | None]:
+    """Return the numbers that a formulation takes: two lambdas, or a unit below two costs of prunings, or nothing."""
+    cost = instance.evaluate(instance.unpruned)[1]
+    numbers: dict[str, list[Fraction | None]] = {
+        "lam": [Fraction(1, 2), Fraction(1, 5)],
+        "budget": [cost - instance.cost_unit / 2, cost / 2],
+        "nothing": [None],
+    }
+    return numbers[takes]
 
 
 def _stump(needs: set[tuple[int, int]], errors: tuple[int, ...], leaf: tuple[int, ...]) -> SketchedTree:
@@ -50,8 +73,6 @@ def _chain(*needs: set[tuple[int, int]]) -> SketchedTree:
 
 
 def _instance(*trees: SketchedTree) -> PruningInstance:
-    from fractions import Fraction
-
     from proofs.study.sketch import Sketch
 
     prices = {need: PRICES[need[1]] for tree in trees for needs in tree.needs for need in needs}

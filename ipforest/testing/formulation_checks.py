@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ipforest._internal.arrays import FloatArray, IntArray
-from ipforest.testing.corners import corner_instances
+from ipforest.testing.corners import corner_instances, corner_numbers, crowded_instances
 from ipforest.testing.strategies import budgets, instances, lambdas
 
 if TYPE_CHECKING:
@@ -149,15 +149,9 @@ def _cases(program: Formulation, max_internal: int = MAX_INTERNAL) -> st.SearchS
 
 
 def _corners(program: Formulation, own: Own = None) -> Iterator[_Case]:
-    """State the formulation for the corner instances: at two lambdas, or a unit below two costs of prunings."""
-    for instance in filter(program.fits, corner_instances() if own is None else own):
-        cost = instance.evaluate(instance.unpruned)[1]
-        numbers: dict[str, list[Fraction | None]] = {
-            "lam": [Fraction(1, 2), Fraction(1, 5)],
-            "budget": [cost - instance.cost_unit / 2, cost / 2],
-            "nothing": [None],
-        }
-        for number in numbers[program.takes]:
+    """State the formulation for the corner and the crowded instances, or for one's own."""
+    for instance in filter(program.fits, [*corner_instances(), *crowded_instances()] if own is None else own):
+        for number in corner_numbers(instance, program.takes):
             yield _case(program, instance, number)
 
 

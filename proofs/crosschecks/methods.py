@@ -41,6 +41,7 @@ from proofs.crosschecks.budgets import BudgetMethod, budget_answers, budget_meth
 from proofs.crosschecks.definition import Definition, Kept, lower_frontier
 
 Method: TypeAlias = Callable[[PruningInstance, Fraction], PruningResult]
+Methods: TypeAlias = Sequence[str | Formulation] | Mapping[str, Method] | None
 
 MODEL = "pyomo-"
 """Begins the names of methods that build a formulation with Pyomo."""
@@ -110,7 +111,7 @@ class CrossCheck:
 def crosscheck(
     instance: PruningInstance,
     lam: object,
-    methods: Sequence[str] | Mapping[str, Method] | None = None,
+    methods: Methods = None,
     budget: object | None = None,
 ) -> CrossCheck:
     """Solve an instance by several methods and compare what they say.
@@ -120,10 +121,10 @@ def crosscheck(
     instance : PruningInstance
     lam : number
         At least 0.
-    methods : sequence of str, or mapping from str to callable, optional
-        Names of `method_names`, by default all; or solvers of one's own, called with the instance and lambda. A name
-        that the registry of solvers does not know counts as exact. Brute force joins where the forest has at most 2,000
-        prunings.
+    methods : sequence of str or Formulation, or mapping from str to callable, optional
+        Names of `method_names`, by default all, and registered formulations; or solvers of one's own, called with the
+        instance and lambda. A name that the registry of solvers does not know counts as exact. Brute force joins where
+        the forest has at most 2,000 prunings.
     budget : number, optional
         For the methods that take one; by default half of what the unpruned forest costs.
 
@@ -131,6 +132,8 @@ def crosscheck(
     ------
     ValueError
         Negative lambda or budget, or an unknown method.
+    TypeError
+        A method that is neither a name nor a formulation. Callables have no names, so they come in a mapping.
     """
     exact_lam = nonnegative_fraction(lam, "lam")
     exact_budget = (
@@ -139,7 +142,7 @@ def crosscheck(
     at_lambda, within_budget = chosen_methods(methods)
     definition = Definition(instance)
     results = {
-        name: method(instance, exact_lam)
+        name: _answer_of(name, method, instance, exact_lam)
         for name, method in at_lambda.items()
         if not _ignores_costs(name) and _fits(name, instance)
     }
@@ -191,7 +194,7 @@ def method_names() -> list[str]:
 
 
 def chosen_methods(
-    methods: Sequence[str] | Mapping[str, Method] | None,
+    methods: Methods,
 ) -> tuple[Mapping[str, Method], Mapping[str, BudgetMethod]]:
     """Look methods up by name: those at one lambda, and those for a budget.
 
@@ -203,7 +206,9 @@ def chosen_methods(
     if isinstance(methods, Mapping):
         return methods, {}
     for_budget, known = budget_methods(), [*SOLVERS, *method_names()]
-    chosen = method_names() if methods is None else methods
+    if isinstance(methods, str):
+        raise TypeError(f"methods: expected a list of names, got {methods!r}; write [{methods!r}]")
+    chosen = method_names() if methods is None else [_name_of(method) for method in methods]
     unknown = [name for name in chosen if name not in known]
     others = [name for name in unknown if (program := _formulation(name)) is not None and program.variant]
     if others:
@@ -215,6 +220,23 @@ def chosen_methods(
         raise ValueError(f"methods: expected names among {', '.join(method_names())}, got {', '.join(unknown)}")
     at_lambda = {name: _at_lambda(name) for name in chosen if name not in for_budget}
     return at_lambda, {name: for_budget[name] for name in chosen if name in for_budget}
+
+
+def _name_of(method: object) -> str:
+    """Return the name of a method; a formulation has one once it is registered."""
+    if isinstance(method, Formulation):
+        if FORMULATIONS.get(method.name) is not method:
+            raise ValueError(
+                f"methods: expected formulations that are registered, got {method!r}, which is not; "
+                "see formulations.register_formulation"
+            )
+        return f"budget-{MODEL}{method.name}" if method.takes == "budget" else f"{MODEL}{method.name}"
+    if not isinstance(method, str):
+        raise TypeError(
+            f"methods: expected names or formulations, got {method!r}; give functions as a mapping, such as "
+            '{"mine": function}'
+        )
+    return method
 
 
 def _at_lambda(name: str) -> Method:
@@ -250,6 +272,14 @@ def _ignores_costs(name: str) -> bool:
     """Return whether a method minimises the error alone, as IP0 does."""
     program = _formulation(name)
     return program is not None and program.takes == "nothing"
+
+
+def _answer_of(name: str, method: Method, instance: PruningInstance, lam: Fraction) -> PruningResult:
+    try:
+        return method(instance, lam)
+    except Exception as failure:  # whatever a method raises goes on, with the name of the method
+        failure.add_note(f"raised by the method {name!r} at lambda {lam}")
+        raise
 
 
 def _objective(definition: Definition, kept: Kept, lam: Fraction) -> Fraction:
@@ -303,7 +333,7 @@ def _disagreements(
 def _least_error_answer(name: str, instance: PruningInstance, method: Method, definition: Definition) -> Answer:
     """Minimise the error alone, as IP0 does; compare with the least error of all prunings, or of the minimum cut."""
     free = Fraction(0)
-    result = method(instance, free)
+    result = _answer_of(name, method, instance, free)
     fault = definition.fault(result.pruning.kept)
     least = solve(instance, free).error if definition.every is None else min(error for error, _ in definition.every)
     problems = [fault] if fault is not None else _misreported(definition, result, free)

@@ -21,7 +21,7 @@ from ipforest.instance import PruningInstance
 from ipforest.results import Status
 from proofs.crosschecks.answer import Answer
 from proofs.crosschecks.fitted_problems import FittedProblem, crosscheck_fitted, draw_fitted_problem
-from proofs.crosschecks.methods import CrossCheck, Method, chosen_methods, crosscheck
+from proofs.crosschecks.methods import CrossCheck, Methods, chosen_methods, crosscheck
 from proofs.crosschecks.random_instances import random_instance
 
 REPLAY_VERSION = 2
@@ -106,7 +106,7 @@ class RandomCrossCheck:
 def crosscheck_random(
     instances: int = 500,
     seed: int = 0,
-    methods: Sequence[str] | Mapping[str, Method] | None = None,
+    methods: Methods = None,
     save_to: str | Path = "disagreement.json",
     progress: ProgressCallback = silent,
 ) -> RandomCrossCheck:
@@ -151,7 +151,7 @@ def crosscheck_random(
     return _summary(checks, seed, None)
 
 
-def check_drawn(seed: int, number: int, methods: Sequence[str] | Mapping[str, Method] | None = None) -> CrossCheck:
+def check_drawn(seed: int, number: int, methods: Methods = None) -> CrossCheck:
     """Draw one problem of a run and cross-check it."""
     rng = np.random.default_rng([seed, number])
     drawn = draw_problem(rng, number)
@@ -220,7 +220,7 @@ def save_problem(path: str | Path, instance: PruningInstance, lam: Fraction, pro
     return write_text(path, json.dumps(content))
 
 
-def replay(path: str | Path, methods: Sequence[str] | Mapping[str, Method] | None = None) -> CrossCheck:
+def replay(path: str | Path, methods: Methods = None) -> CrossCheck:
     """Cross-check a saved problem again.
 
     Raises

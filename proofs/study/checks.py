@@ -37,9 +37,10 @@ OBJECTIVES = 12
 
 
 def program_of(formulation: Formulation, problem: Problem, relaxed: bool = False) -> ExactProgram:
-    """Write a formulation of a problem in exact numbers."""
+    """Write a formulation of a problem in exact numbers, its objective in units of `unit_of`."""
     try:
-        return ExactProgram(formulation.linear_program(problem.specification(formulation, relaxed)))
+        program = formulation.linear_program(problem.specification(formulation, relaxed))
+        return ExactProgram(program, None if formulation.integer_units else unit_of(formulation, problem))
     except Exception as failure:  # whatever the builder raises goes on, with the problem at which it does
         failure.add_note(f"raised on {problem}: {problem.to_json()}")
         raise
@@ -47,7 +48,7 @@ def program_of(formulation: Formulation, problem: Problem, relaxed: bool = False
 
 def unit_of(formulation: Formulation, problem: Problem) -> Fraction:
     """Return what one unit of the program's objective is worth."""
-    return problem.specification(formulation).objective_unit if formulation.integer_units else Fraction(1)
+    return problem.specification(formulation).objective_unit
 
 
 def has_few_columns(formulation: Formulation, problem: Problem) -> bool:

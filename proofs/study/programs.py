@@ -1,6 +1,7 @@
 """Linear programs in exact numbers: their 0-1 points one by one, optima of relaxations with exact duals.
 
-A model's floats stand for fractions: each for the simplest one that it is nearest to, so that 0.1 is 1/10.
+A model's floats stand for fractions: each for the simplest one that it is nearest to, so that 0.1 is 1/10. Those of an
+objective are often sums and products of floats, so there the simplest fraction within their rounding is taken.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ MAX_INTEGER_COLUMNS = 16
 """Programs with at most so many 0-1 columns, or as many points of integer columns, are enumerated."""
 MAX_DENOMINATOR = 10**6
 FEASIBILITY = 1e-6
+ROUNDING = Fraction(1, 2**44)
+"""How far sums and products of floats may have taken a coefficient of an objective, of the largest one."""
 Row = tuple[dict[int, Fraction], str, Fraction]
 """Entries by column, sense ("==", "<=", ">=") and right-hand side."""
 
@@ -33,6 +36,18 @@ def simplest(value: float) -> Fraction:
     """Return the fraction of a denominator up to 10^6 that a float is nearest to, or the float itself if none is."""
     simple = Fraction(value).limit_denominator(MAX_DENOMINATOR)
     return simple if float(simple) == value else Fraction(value)
+
+
+def _in_units(values: Sequence[float], unit: Fraction) -> list[Fraction]:
+    """Measure an objective's floats in a unit: each as an integer or a simple fraction of it, up to rounding."""
+    exact = [Fraction(value) / unit for value in values]
+    room = ROUNDING * max(map(abs, exact), default=Fraction(0))
+    return [_simplest_within(value, room) for value in exact]
+
+
+def _simplest_within(value: Fraction, room: Fraction) -> Fraction:
+    candidates = (value.limit_denominator(most) for most in (1, 1000, MAX_DENOMINATOR))
+    return next((simple for simple in candidates if abs(simple - value) <= room), value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +72,8 @@ class ExactProgram:
     ----------
     program : LinearProgram
         Its variables are bounded.
+    unit : Fraction, optional
+        What the objective is measured in, where the program's floats are not in integers already.
 
     Raises
     ------
@@ -64,7 +81,7 @@ class ExactProgram:
         A variable without bounds.
     """
 
-    def __init__(self, program: LinearProgram) -> None:
+    def __init__(self, program: LinearProgram, unit: Fraction | None = None) -> None:
         unbounded = np.flatnonzero(~(np.isfinite(program.lower) & np.isfinite(program.upper)))
         if unbounded.size:
             raise ValueError(
@@ -74,8 +91,8 @@ class ExactProgram:
         self.program = program
         self.columns = tuple(program.column_labels)
         self.row_names = tuple(program.row_labels)
-        self.objective = [simplest(value) for value in program.objective.tolist()]
-        self.constant = simplest(program.constant)
+        floats = [*program.objective.tolist(), program.constant]
+        *self.objective, self.constant = map(simplest, floats) if unit is None else _in_units(floats, unit)
         self.lower = [simplest(value) for value in program.lower.tolist()]
         self.upper = [simplest(value) for value in program.upper.tolist()]
 

@@ -30,6 +30,7 @@ from ipforest._internal.records import to_record
 from ipforest.instance import PruningInstance
 from ipforest.solvers.highs import NoOptimumError, run, run_first_order
 from ipforest.solvers.linear_program import LinearProgram
+from ipforest.testing.corners import corner_numbers, crowded_instances
 from proofs.crosschecks.fitted_problems import draw_fitted_problem
 from proofs.integrality.vertices import is_integral
 from proofs.study import checks, matrices
@@ -289,11 +290,13 @@ class _Look:
     def __init__(self, formulation: Formulation, instances: int | Sequence[PruningInstance], seed: int) -> None:
         self.formulation, self.seed = formulation, seed
         self.fractional: Problem | None = None
+        self.crowded: list[Problem] = []
         if isinstance(instances, int):
             if instances < 1:
                 raise ValueError(f"instances: expected 1 or more, got {instances}")
             self.small = list(islice(self._draw(MAX_NODES_OF_NAPKIN), instances))
             self.large = list(islice(self._draw(MAX_NODES), instances))
+            self.crowded = list(self._crowded())
         elif isinstance(instances, PruningInstance):
             raise TypeError("instances: expected a number or a list of PruningInstance, got one outside a list")
         else:
@@ -309,6 +312,13 @@ class _Look:
             most = 1 + number % max_internal
             number += 1
             yield random_problem(rng, self.formulation.takes, self.formulation.one_tree, most)
+
+    def _crowded(self) -> Iterator[Problem]:
+        """Take the instances of many trees and examples that share what they buy."""
+        takes = self.formulation.takes
+        for instance in filter(self.formulation.fits, crowded_instances()):
+            for number in corner_numbers(instance, takes):
+                yield Problem(instance, **({} if number is None else {takes: number}))
 
     def _asked(self, number: int, instance: PruningInstance) -> Problem:
         self.formulation.check_instance(instance)
@@ -330,7 +340,8 @@ class _Look:
         cut = self.formulation.takes == "lam" and not self.formulation.variant
         others = "brute force and minimum cut" if cut else "brute force"
         optimum = f"the optimum is that of {others}"
-        return [*rows, self._row(VALID, optimum, checks.solves, [*self.small, *self.large], Evidence.SAMPLE)]
+        problems = [*self.small, *self.large, *self.crowded]
+        return [*rows, self._row(VALID, optimum, checks.solves, problems, Evidence.SAMPLE)]
 
     def relaxation(self) -> list[Row]:
         few = [

@@ -10,11 +10,20 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.preprocessing import OneHotEncoder
 
-from ipforest import BudgetedPipeline, BudgetForest, BudgetPrune, FeatureCosts, Forest, PruningSettings
+from ipforest import (
+    BudgetBoost,
+    BudgetBoostRegressor,
+    BudgetedPipeline,
+    BudgetForest,
+    BudgetPrune,
+    FeatureCosts,
+    Forest,
+    PruningSettings,
+)
 from ipforest.ensemble.categories import Categories
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.tabular.model_files import load_model, save_model
@@ -437,3 +446,46 @@ def test_the_advice_for_words_fits_the_table(kind: str) -> None:
         BudgetForest(2).fit(X, [0, 1] * 3)
     advised = eval(str(refused.value).split("as in ")[1], {"X": X, "pandas": pd, "polars": pl})
     assert [*Categories.of(advised, "from_dtype").names.values()] == [("x", "y", "z")]
+
+
+@pytest.mark.parametrize("scale", [2.0**-12, 2.0**12])
+@pytest.mark.parametrize("make", [BudgetBoost, BudgetBoostRegressor, BudgetForest])
+def test_only_ratios_of_weights_count(make, scale: float) -> None:
+    """Weights that sum to 1, as of `AdaBoostClassifier`, left `BudgetBoost` without a split."""
+    X, y = examples()
+    weight = np.where(X[:, 2] > 0, 2.0, 1.0)
+    first, second = (
+        make(3, feature_costs=PRICES, budget=4, random_state=0).fit(X, y, sample_weight=each)
+        for each in (weight, scale * weight)
+    )
+    assert_array_equal(first.predict(X), second.predict(X))
+    assert first.cost(X).mean() == second.cost(X).mean() > 0
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-300])
+def test_weights_without_products_are_refused(weight: float) -> None:
+    X, y = examples()
+    with pytest.raises(
+        ValueError, match=r"sample_weight: expected 0 or numbers between 1e-100 and .* only their ratios count"
+    ):
+        MAKE["BudgetForest"]().fit(X, y, sample_weight=np.full(60, weight))
+
+
+def test_rows_as_mappings_are_refused() -> None:
+    X, y = examples()
+    model = MAKE["BudgetPrune"]().fit(X, y)
+    with pytest.raises(TypeError, match=r"got a list of dicts, a row each; use pandas.DataFrame\(X\)"):
+        model.predict([dict(zip(NAMES, row, strict=True)) for row in X.tolist()])
+
+
+def test_only_ratios_of_weights_count_in_refits() -> None:
+    X, y = examples()
+    boosted = GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0).fit(X, y)
+    weight = np.where(X[:, 2] > 0, 2.0, 1.0)
+    first, second = (
+        BudgetPrune(boosted, feature_costs=PRICES, budget=4, pruning=PruningSettings(refit=True), random_state=0)
+        .fit(X, y, sample_weight=each)
+        .predict_proba(X)
+        for each in (weight, weight / 1024)
+    )
+    assert_array_equal(first, second)

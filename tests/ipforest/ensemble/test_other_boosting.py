@@ -153,6 +153,15 @@ def test_probability_thresholds_and_sums_of_catboost_are_refused() -> None:
         read(model)
 
 
+def test_lightgbm_that_stops_after_the_first_rounds_is_refused() -> None:
+    library = pytest.importorskip("lightgbm")
+    X, y = load_breast_cancer(return_X_y=True)
+    model = library.LGBMClassifier(n_estimators=5, verbose=-1, pred_early_stop=True).fit(X, y)
+    with pytest.raises(TypeError, match=r"model: expected predictions by all rounds, got pred_early_stop=True"):
+        read(model)
+    assert read(model.set_params(pred_early_stop=False)).n_trees == 5
+
+
 def test_categories_of_catboost_are_refused() -> None:
     codes = np.random.default_rng(0).integers(3, size=(200, 1))
     model = catboost("Classifier", cat_features=[0], one_hot_max_size=5).fit(codes, codes[:, 0] == 1)

@@ -1,0 +1,172 @@
+"""Programs and solvers that are right on small instances, or are written in floats, are judged as what they are."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import formulations
+import proofs
+from formulations import FORMULATIONS, ModelData, ModelledFormulation
+from ipforest import FeatureCosts, Forest, PruningInstance, register_solver, solve
+from ipforest.solvers import SOLVERS
+from ipforest.solvers.highs import run
+from ipforest.testing import check_formulation
+from proofs.study import checks
+from proofs.study.study import study
+
+
+def closure(instance, lam, needs):
+    """Write the closure form in floats, with the rows of needs that a function adds."""
+    data, model = ModelData.of(instance), pyo.ConcreteModel()
+    model.x = pyo.Var(data.internal, domain=pyo.Binary)
+    model.w = pyo.Var(data.pairs, domain=pyo.Binary)
+    model.parent = pyo.Constraint(list(data.parent), rule=lambda m, h: m.x[h] <= m.x[data.parent[h]])
+    needs(model, data)
+    gain = dict(zip(data.internal, instance.gain.tolist(), strict=True))
+    error = sum(data.e[h] for h, path in data.path.items() if len(path) == 1)
+    error -= pyo.quicksum(gain[h] * model.x[h] for h in data.internal)
+    cost = pyo.quicksum(data.c[pair] * model.w[pair] for pair in data.pairs)
+    cost += pyo.quicksum(data.s[h] * model.x[h] for h in data.internal)
+    model.objective = pyo.Objective(expr=float(instance.error_unit) * error + float(lam * instance.cost_unit) * cost)
+    return model
+
+
+def summed_over_trees(limit):
+    def needs(model, data):
+        users = {}
+        for (_, unit, example), node in data.first_use.items():
+            users.setdefault((unit, example), []).append(node)
+        model.needs = pyo.Constraint(
+            list(users), rule=lambda m, *pair: pyo.quicksum(m.x[h] for h in users[pair]) <= limit * m.w[pair]
+        )
+
+    return needs
+
+
+def of_the_first_examples(limit):
+    def needs(model, data):
+        few = [use for use in data.first_use if use[2] < limit]
+        model.needs = pyo.Constraint(few, rule=lambda m, *use: m.x[data.first_use[use]] <= m.w[use[1], use[2]])
+
+    return needs
+
+
+EVERY_NEED = of_the_first_examples(float("inf"))
+
+
+@pytest.mark.parametrize("needs", [summed_over_trees(2), summed_over_trees(5), of_the_first_examples(4)])
+def test_a_constant_that_holds_for_a_few_trees_or_examples_is_found(needs):
+    program = ModelledFormulation("few", lambda instance, lam: closure(instance, lam, needs))
+    named = dict(check_formulation(program))
+    with pytest.raises(AssertionError, match=r"has no point|its best point"):
+        named["prunings_are_points"]()
+    problems = [problem for problem in crowded(program) if checks.solves(program, problem) is not None]
+    assert problems
+
+
+def crowded(program):
+    from proofs.study.study import _Look
+
+    return _Look(program, 1, 0).crowded
+
+
+def one_tree(n_examples):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, size=(n_examples, 6)).astype(float)
+    y = (X[:, 0] > 2) ^ (X[:, 1] > 1)
+    forest = Forest.from_sklearn(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y))
+    return PruningInstance.from_forest(forest, X[:3], FeatureCosts([1, 2, 1, 3, 1, 1]))
+
+
+@pytest.mark.parametrize("n_examples", [29, 41, 49, 187])
+def test_an_objective_in_floats_is_not_refuted_by_their_rounding(n_examples):
+    """1/29 times 7 is no float; the program is right all the same."""
+    program = ModelledFormulation("floats", lambda instance, lam: closure(instance, lam, EVERY_NEED), integral=True)
+    instance, lam = one_tree(n_examples), Fraction(1, 7)
+    problem = checks.Problem(instance, lam=lam)
+    for check in (checks.points_are_prunings, checks.prunings_have_points, checks.solves, checks.is_exact):
+        assert check(program, problem) is None
+    assert checks.bound_of(program, problem) == solve(instance, lam).objective
+
+
+def test_an_objective_that_is_wrong_by_little_is_refuted():
+    def dearer(instance, lam):
+        model = closure(instance, lam, EVERY_NEED)
+        model.objective.expr += 1e-9
+        return model
+
+    program = ModelledFormulation("dearer", dearer)
+    assert checks.prunings_have_points(program, checks.Problem(one_tree(29), lam=Fraction(1, 7))) is not None
+
+
+@pytest.mark.slow
+def test_a_study_of_floats_is_right():
+    program = ModelledFormulation("floats", lambda instance, lam: closure(instance, lam, EVERY_NEED), integral=True)
+    assert study(program, [one_tree(41)])
+
+
+def test_cross_checks_take_registered_formulations():
+    instance = one_tree(29)
+    table = proofs.crosscheck(instance, 1, methods=["min-cut", FORMULATIONS["closure"], FORMULATIONS["lp1"]])
+    assert [answer.method for answer in table.answers][:2] == ["min-cut", "pyomo-closure"]
+    assert table.agree
+    unknown = ModelledFormulation("unknown", lambda instance, lam: closure(instance, lam, EVERY_NEED))
+    with pytest.raises(ValueError, match="expected formulations that are registered, got ModelledFormulation"):
+        proofs.crosscheck(instance, 1, methods=[unknown])
+    with pytest.raises(TypeError, match="give functions as a mapping"):
+        proofs.crosscheck(instance, 1, methods=["min-cut", solve])
+    with pytest.raises(TypeError, match=r"expected a list of names, got 'min-cut'; write \['min-cut'\]"):
+        proofs.crosscheck(instance, 1, methods="min-cut")
+
+
+def test_cross_checks_name_the_method_that_raises():
+    def broken(instance, lam):
+        raise KeyError("x")
+
+    with pytest.raises(KeyError) as caught:
+        proofs.crosscheck(one_tree(29), 1, methods={"mine": broken})
+    assert caught.value.__notes__ == ["raised by the method 'mine' at lambda 1"]
+
+
+def test_solvers_of_another_signature_are_refused():
+    with pytest.raises(
+        TypeError, match=r"mine: expected a function of an instance and lambda .* got lonely\(instance\)"
+    ):
+
+        @register_solver("mine")
+        def lonely(instance):
+            return instance.unpruned
+
+    assert "mine" not in SOLVERS
+
+
+def test_shares_in_place_of_a_pruning_are_refused():
+    try:
+
+        @register_solver("shares")
+        def shares(instance, lam):
+            return np.ones(instance.n_internal)
+
+        with pytest.raises(
+            TypeError, match=r"shares: expected an array of bool .* got float64; of shares, give shares > 0.5"
+        ):
+            solve(one_tree(29), 1, "shares")
+    finally:
+        SOLVERS.remove("shares")
+
+
+def test_a_variable_without_bounds_is_named():
+    model = pyo.ConcreteModel()
+    model.v = pyo.Var()
+    model.row = pyo.Constraint(expr=model.v <= 3)
+    model.objective = pyo.Objective(expr=model.v)
+    with pytest.raises(RuntimeError, match="give v a lower and an upper bound"):
+        run(formulations.matrix(model))
+
+
+def test_only_models_are_exported(tmp_path):
+    with pytest.raises(TypeError, match=r"expected a Pyomo model, as formulations.build gives, got str"):
+        formulations.export("closure", tmp_path / "closure.lp")
