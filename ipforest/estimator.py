@@ -1096,17 +1096,18 @@ class FittedWithWeights(BudgetedEstimator):
         sample_weight: npt.ArrayLike | None = None,
         groups: npt.ArrayLike | None = None,
     ) -> Self:
-        """Train the models among which a budget chooses, unless they are fitted, learn to stop them, and choose.
+        """Train the models among which a budget chooses, unless they are fitted, and choose on other examples.
 
         Parameters
         ----------
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
         X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
-            Held-out examples, on which stopping is learnt and everything is chosen; by default a part of X, or, for an
-            ensemble that is fitted, all of it.
+            Held-out examples, on which stopping is learnt and everything is chosen; by default a part of X, or, for a
+            model that is fitted, all of it.
         sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training the models, which take weights then, and for a scorer. A `NestedCascade`
-            orders its units, and stopping is learnt, with each example counting once.
+            Weights of the examples in training the models, which take weights then, and, where examples of X are held
+            out, for a scorer, a calibration or a threshold. A `NestedCascade` orders its units, and stopping is learnt,
+            with each example counting once.
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out.
 

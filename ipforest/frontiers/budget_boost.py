@@ -140,14 +140,7 @@ class GrownBoosting(GrownFrontier):
     n_estimators: int = 400
     _: KW_ONLY
     growth: BoostGrowth | None = None
-    categorical_features: Any = "from_dtype"
     search: BoostSearch | None = None
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    scoring: Any = None
-    validation_fraction: float | None = 0.25
-    random_state: Any = None
 
     @property
     def _n_expected(self) -> int:

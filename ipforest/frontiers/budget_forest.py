@@ -153,15 +153,8 @@ class GrownForests(GrownFrontier):
     n_estimators: int = 50
     _: KW_ONLY
     growth: ForestGrowth | None = None
-    categorical_features: Any = "from_dtype"
     search: ForestSearch | None = None
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    scoring: Any = None
-    validation_fraction: float | None = 0.25
     n_jobs: int | None = None
-    random_state: Any = None
 
     def _check_growing(self) -> None:
         if not is_classifier(self) and self._search.loss is not None:

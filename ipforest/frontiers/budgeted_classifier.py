@@ -12,7 +12,6 @@ from time import monotonic
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
@@ -78,53 +77,19 @@ class ManyFrontiers(JointFrontier):
 
     estimators: Sequence[Any] | None = None
     _: KW_ONLY
-    categorical_features: Any = "from_dtype"
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    scoring: Any = None
-    validation_fraction: float | None = 0.25
     cv: Any = None
     run: RunSettings | None = None
     n_jobs: int | None = None
-    random_state: Any = None
 
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None = None,
-        y_val: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Train the estimators, measure what they can do, and choose for the budget.
-
-        Parameters
-        ----------
-        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
-        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
-            Validation examples, on which everything is chosen; by default a part of X.
-        sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training; on validation each example counts once.
-        groups : array, shape (n_samples,), optional
-            Examples of one group are not parted between training and validation.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        TypeError, ValueError
-            Bad parameters, prices or examples, before anything is trained; or trees that cannot be read.
-        """
+    def _fit(self, *arguments: Any, **options: Any) -> Self:
+        if "work" in options:  # within another one, which says what time there is
+            return super()._fit(*arguments, **options)
         limit = self._run.time_limit
         until = inf if limit is None else monotonic() + limit
         with progress_bar("Training", visible=self._run.verbose) as report:
-            self._fit(X, y, X_val, y_val, sample_weight, groups, work=Work(report, until))
+            super()._fit(*arguments, **options, work=Work(report, until))
         if self.left_out_:
-            warnings.warn(f"run.time_limit={limit}: left out what follows {', '.join(self.left_out_)}", stacklevel=2)
+            warnings.warn(f"run.time_limit={limit}: left out what follows {', '.join(self.left_out_)}", stacklevel=3)
         self._keep_choosable()
         return self
 

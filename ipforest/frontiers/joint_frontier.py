@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import Any, ClassVar, NamedTuple, Self
@@ -16,13 +16,13 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.choosing.class_costs import price_of_a_mistake
 from ipforest.choosing.frontier import Frontier
 from ipforest.choosing.measures import HeldOutScorer
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.categories import FROM_DTYPE, Categories
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import FittedWithWeights, Given, check_integer, warn_if_nothing_is_bought
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
@@ -174,6 +174,7 @@ class MemberFrontier(Frontier):
         return member._replace(learnt=tuple(learnt))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class JointFrontier(FittedWithWeights):
     """Base of the estimators that make and stop several ensembles and choose among them for a budget.
 
@@ -198,13 +199,20 @@ class JointFrontier(FittedWithWeights):
         Classifiers only; None for regression.
     """
 
-    frontier_: MemberFrontier
-    classes_: Array | None = None
     takes_scorers = True
     must_hold_out = True
     _dtype = np.float32
-    categorical_features: Any
-    validation_fraction: float | None
+
+    categorical_features: Any = FROM_DTYPE
+    feature_costs: Any = None
+    budget: Any = None
+    max_cost: Any = None
+    scoring: Any = None
+    validation_fraction: float | None = 0.25
+    random_state: Any = None
+
+    frontier_: MemberFrontier = field(init=False)
+    classes_ = None
 
     @abstractmethod
     def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
