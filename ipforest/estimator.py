@@ -55,7 +55,7 @@ from ipforest.settings import groups_of
 from ipforest.tabular.price_lists import read_prices
 from ipforest.walks import Walk
 
-__all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
+__all__ = ["BudgetedEstimator", "PricedEstimator", "optional_number", "read_costs", "split_rows"]
 
 Rows = npt.NDArray[np.int64]
 
@@ -1055,7 +1055,23 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         return costs
 
 
-class FittedWithHeldOut(BudgetedEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class PricedEstimator(BudgetedEstimator):
+    """Base of the estimators that take prices themselves, not from an estimator inside, and hold examples out.
+
+    Parameters
+    ----------
+    feature_costs, budget, validation_fraction, random_state
+        See `ipforest.BudgetPrune`.
+    """
+
+    feature_costs: Any = None
+    budget: Any = None
+    validation_fraction: float | None = 0.25
+    random_state: Any = None
+
+
+class FittedWithHeldOut(PricedEstimator):
     """Base of the estimators that are fitted to some examples, and choose on others, each counting once."""
 
     def fit(

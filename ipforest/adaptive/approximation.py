@@ -193,14 +193,10 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldO
     estimator: Any
     _: KW_ONLY
     search: PairSearch | None = None
-    feature_costs: Any = None
-    budget: Any = None
     max_cost: Any = None
     class_costs: Any = None
     scoring: str | None = None
-    validation_fraction: float | None = 0.25
     n_jobs: int | None = None
-    random_state: Any = None
 
     @abstractmethod
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:

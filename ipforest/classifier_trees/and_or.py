@@ -98,13 +98,8 @@ class AndOrCascade(ClassifierTreeEstimator):
 
     objective: AndOrObjective | None = None
     feature_map: Any = None
-    feature_costs: Any = None
-    split_cost: Any = 0
-    budget: Any = None
     class_costs: Any = None
     scoring: str | None = None
-    validation_fraction: float | None = 0.25
-    random_state: Any = None
 
     @property
     def _class_weight(self) -> Any:

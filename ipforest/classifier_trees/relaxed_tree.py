@@ -79,14 +79,9 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
 
     feature_map: Any = None
     descent: DescentSettings | None = None
-    feature_costs: Any = None
-    split_cost: Any = 0
-    budget: Any = None
     class_costs: Any = None
     scoring: str | None = None
-    validation_fraction: float | None = 0.25
     n_jobs: int | None = None
-    random_state: Any = None
 
     exits_pay = False
     trains_with_weights = True

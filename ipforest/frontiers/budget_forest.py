@@ -404,12 +404,9 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
     growth : ForestGrowth, optional
         How trees grow.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
-        Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
-        dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
-        categories; missing and unknown ones, and those that no training example of the node has, go the same way.
-        Nested forests see the class shares of the training examples in place of categories (scikit-learn's
-        ``TargetEncoder``, for which each example counts once). Trees grown with lookahead compare the categories'
-        numbers.
+        See `BudgetBoost`. Nested forests see the class shares of the training examples in place of categories
+        (scikit-learn's ``TargetEncoder``, for which each example counts once). Trees grown with lookahead compare the
+        categories' numbers.
     search : ForestSearch, optional
         Which forests are grown, pruned and stopped.
     feature_costs, budget, max_cost, class_costs, scoring, validation_fraction
@@ -455,10 +452,8 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
         See `BudgetForest`. Nested forests see mean targets in place of categories.
     feature_costs, budget, max_cost, scoring, validation_fraction
         See `BudgetBoostRegressor`.
-    n_jobs : int, optional
-        Nested forests that are trained at once, by joblib; the model does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Draws the validation part, bootstrap samples and subsets of features.
+    n_jobs, random_state
+        See `BudgetForest`.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ from ipforest.choosing.measures import HeldOutScorer
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import FROM_DTYPE, Categories
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import FittedWithWeights, Given, check_integer, warn_if_nothing_is_bought
+from ipforest.estimator import FittedWithWeights, Given, PricedEstimator, check_integer, warn_if_nothing_is_bought
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.growing.codes import MAX_BINS
@@ -175,7 +175,7 @@ class MemberFrontier(Frontier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class JointFrontier(FittedWithWeights):
+class JointFrontier(FittedWithWeights, PricedEstimator):
     """Base of the estimators that make and stop several ensembles and choose among them for a budget.
 
     A subclass trains and measures them in `_members`. Everything is chosen on validation examples.
@@ -204,12 +204,8 @@ class JointFrontier(FittedWithWeights):
     _dtype = np.float32
 
     categorical_features: Any = FROM_DTYPE
-    feature_costs: Any = None
-    budget: Any = None
     max_cost: Any = None
     scoring: Any = None
-    validation_fraction: float | None = 0.25
-    random_state: Any = None
 
     frontier_: MemberFrontier = field(init=False)
     classes_ = None

@@ -240,16 +240,12 @@ class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # sci
 
     n_estimators: int = 40
     _: KW_ONLY
-    feature_costs: Any = None
-    budget: Any = None
     max_cost: Any = None
     class_costs: Any = None
     scoring: str | None = None
     growth: GreedyGrowth | None = None
     voting: str = "soft"
-    validation_fraction: float | None = 0.25
     n_jobs: int | None = None
-    random_state: Any = None
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         growers = self._growth.growers()

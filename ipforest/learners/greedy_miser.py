@@ -145,11 +145,7 @@ class PricedBoosting(FittedWithHeldOut):
     _: KW_ONLY
     growth: PricedGrowth | None = None
     lam: Any = 0
-    feature_costs: Any = None
-    budget: Any = None
     max_cost: Any = None
-    validation_fraction: float | None = 0.25
-    random_state: Any = None
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         self._boost(training.X, self._columns(training.y))

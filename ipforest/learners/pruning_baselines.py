@@ -8,7 +8,7 @@ feature cost", section 6.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -63,7 +63,7 @@ class PruningSequence:
         return f"PruningSequence({len(self.prunings)} prunings)"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class PruningBaseline(ForestPruner):
     """Base of the methods that are compared with `BudgetPrune`; parameters and use are the same.
 
@@ -91,18 +91,7 @@ class PruningBaseline(ForestPruner):
         See `BudgetPrune`.
     """
 
-    estimator: Any
-    _: KW_ONLY
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    class_costs: Any = None
-    scoring: str | None = None
-    loss: str | None = None
-    split_cost: Any = 0
-    validation_fraction: float | None = 0.25
     n_prunings: int = 100
-    random_state: Any = None
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -36,7 +36,6 @@ from ipforest.stopping.rules import (
     FittedRule,
     StageOutputs,
     StoppingPaths,
-    StoppingRule,
     ThresholdStopping,
     margin,
 )
@@ -361,21 +360,10 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
     True
     """
 
-    must_hold_out = True
-
     estimator: Any
     _: KW_ONLY
-    stopping: StoppingRule | Sequence[StoppingRule] | None = None
     order: str = "given"
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    class_costs: Any = None
-    scoring: Any = None
     overspend: Any = 5
-    n_folds: int = 5
-    validation_fraction: float = 0.25
-    random_state: Any = None
 
     @property
     def _holds_out(self) -> bool:

@@ -35,7 +35,6 @@ from ipforest.stopping.rules import (
     StagedRule,
     StageOutputs,
     StoppingPaths,
-    StoppingRule,
     ThresholdStopping,
     margin,
 )
@@ -529,24 +528,14 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
     stages_ : tuple of Stage
         The first sees nothing; then what is free.
     rule_, level_, curve_, paths_
-        See `StoppedEstimator`.
+        See `EarlyExit`.
     """
 
-    must_hold_out = True
     min_classes = 1
 
     estimator: Any = None
     _: KW_ONLY
-    stopping: StoppingRule | Sequence[StoppingRule] | None = None
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    class_costs: Any = None
-    scoring: Any = None
-    n_folds: int = 5
-    validation_fraction: float = 0.25
     n_jobs: int | None = None
-    random_state: Any = None
 
     @abstractmethod
     def _alternatives(

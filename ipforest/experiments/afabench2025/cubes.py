@@ -30,7 +30,7 @@ from ipforest.experiments.acquisition import (
 from ipforest.experiments.afabench2025.distributions import DISTRIBUTIONS
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.exact_information import ExactInformation
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.methods import METHODS, Task, choices_within, streed_trees, whole
 from ipforest.experiments.neural_acquisition import (
     GreedyDynamicSelection,
@@ -303,10 +303,7 @@ EXPERIMENT = Experiment(
     name="afabench2025/cubes",
     title="CUBE, CUBE-NM and CUBE-NUC within hard and soft budgets",
     source="AFABench, arXiv 2508.14734",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         f"{N_TRAINING} examples to train on and {N_HELD_OUT} to choose and to test on, in place of 20,000 in all",
         f"{N_SEEDS} data sets each; soft budgets are average costs on the validation examples, as everywhere here",

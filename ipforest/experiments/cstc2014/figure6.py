@@ -25,7 +25,7 @@ from ipforest.classifier_trees.stagewise import StagewiseRegression
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.condensed import at_budgets
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.metrics import ndcg_at, precision_at
 from ipforest.experiments.rankings import GOOD, TOP, Ranking, draw_ranking, prices, proximity_exit
 from ipforest.experiments.rows import mean_and_deviation
@@ -313,10 +313,7 @@ EXPERIMENT = Experiment(
     name="cstc2014/figure6",
     title="Rankings: NDCG@5 against cost",
     source="Xu et al. (JMLR 2014), section 6.2, Figure 6",
-    cells=cells,
-    run=run_graded,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run_graded, summarise, draw),
     differs=DIFFERS,
     quick=QUICK,
     printed=("From the best down: CSTC, Cronus, a single classifier, early exit, stage-wise regression (curves only)",),

@@ -11,7 +11,7 @@ from ipforest.classifier_trees import CSTC, Cronus, price_shares
 from ipforest.classifier_trees.cscc import ChainObjective
 from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.ranking_trees import (
     SETTINGS,
     Task,
@@ -129,10 +129,7 @@ EXPERIMENT = Experiment(
     name="cstc2014/figure8",
     title="Rankings: shares of the features of each price that CSTC and Cronus use by each depth",
     source="Xu et al. (JMLR 2014), section 6.4, Figure 8",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
         SIZES,

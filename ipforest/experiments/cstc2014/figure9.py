@@ -8,7 +8,7 @@ from ipforest.classifier_trees.cscc import ChainObjective
 from ipforest.experiments.cstc2014.figure6 import LIMITS, SKEWED_RHO
 from ipforest.experiments.cstc2014.figure8 import EXPERIMENT as FIGURE8
 from ipforest.experiments.cstc2014.figure8 import Make, draw, shares_of, summarise
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.ranking_trees import SETTINGS, cells, task_of
 
 METHODS: dict[str, Make] = {
@@ -27,10 +27,7 @@ EXPERIMENT = Experiment(
     name="cstc2014/figure9",
     title="Skewed rankings: shares of the features of each price that CSCC, AND-OR and Cronus use by each depth",
     source="Xu et al. (JMLR 2014), section 6.4, Figure 9",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=FIGURE8.differs,
     quick=FIGURE8.quick,
     settings=SETTINGS,

@@ -19,7 +19,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.demo import Parts, split_parts
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
 from ipforest.learners.budget_prune import BudgetPrune
@@ -294,10 +294,7 @@ EXPERIMENT = Experiment(
     name="own/early_exit",
     title="Stopping when it is sure, and nested cascades",
     source="this package; optimal-pruning paper, IP2, for stopping as a pruning",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted",
         "CEGB is LightGBM with lazy penalties (or coupled, where named): 6 weights, cut off after 4 to 60 trees",

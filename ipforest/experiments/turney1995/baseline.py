@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler
 from ipforest import datasets
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.rows import grouped, mean_and_error, with_mean
 from ipforest.experiments.streed import N_THRESHOLDS, optimal_tree
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
@@ -176,10 +176,7 @@ EXPERIMENT = Experiment(
     name="turney1995/baseline",
     title="Tests and mistakes together, % of the standard cost",
     source="Turney 1995, section 4.1.1",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "ICET and the four other systems of the paper are not run, and its splits are not published",
         f"STreeD, whose trees are optimal on binary columns, gets up to {N_THRESHOLDS} thresholds a column, those of "
