@@ -21,6 +21,9 @@ DATA_VARIABLE = "IPFOREST_DATA"
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 GENERATED = ("cube", "cube_nm", "cube_nuc")
 
+CORNERS = tuple(f"{label:03b}" for label in range(8))
+"""The classes of the generated data sets, by their bits."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Dataset:
@@ -55,8 +58,8 @@ class Dataset:
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
     costs: FeatureCosts
-    currency: str
-    split: npt.NDArray[np.uint8] | None
+    currency: str = "features"
+    split: npt.NDArray[np.uint8] | None = None
     queries: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
@@ -142,10 +145,8 @@ def cube(n_samples: int = 4000, seed: int = 0) -> Dataset:
         X=X,
         y=y,
         feature_names=tuple(f"x{column}" for column in range(20)),
-        class_names=tuple(f"{label:03b}" for label in range(8)),
+        class_names=CORNERS,
         costs=FeatureCosts.uniform(20),
-        currency="features",
-        split=None,
     )
 
 
@@ -172,10 +173,8 @@ def cube_nm(n_samples: int = 4000, seed: int = 0) -> Dataset:
         X=X,
         y=y,
         feature_names=(*(f"context{k}" for k in range(5)), *(f"x{b}.{k}" for b in range(5) for k in range(10))),
-        class_names=tuple(f"{label:03b}" for label in range(8)),
+        class_names=CORNERS,
         costs=FeatureCosts.uniform(55),
-        currency="features",
-        split=None,
     )
 
 
@@ -200,10 +199,8 @@ def cube_nuc(n_samples: int = 4000, seed: int = 0) -> Dataset:
         X=X,
         y=y,
         feature_names=tuple(f"{kind}{column}" for kind in ("cheap", "costly") for column in range(10)),
-        class_names=tuple(f"{label:03b}" for label in range(8)),
+        class_names=CORNERS,
         costs=FeatureCosts([Fraction(2, 3)] * 10 + [Fraction(4, 3)] * 10),
-        currency="features",
-        split=None,
     )
 
 
@@ -223,8 +220,6 @@ def _load_bundled(name: str) -> Dataset:
         feature_names=tuple(map(str, bunch.feature_names)),
         class_names=tuple(map(str, bunch.target_names)),
         costs=FeatureCosts.uniform(bunch.data.shape[1]),
-        currency="features",
-        split=None,
     )
 
 

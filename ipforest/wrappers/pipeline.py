@@ -360,6 +360,11 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def _as_inside(name: str) -> Any:
+    """Make a property that a `TableSession` has as the session within."""
+    return property(lambda table: getattr(table._session, name), doc=getattr(Session, name).__doc__)
+
+
 class TableSession:
     """A session in the columns of a table; see `ipforest.session.Session`.
 
@@ -438,55 +443,16 @@ class TableSession:
             for line in self._session.ledger
         )
 
-    @property
-    def waits(self) -> bool:
-        """Whether the values of this round come in the next one only."""
-        return self._session.waits
-
-    @property
-    def round_number(self) -> int:
-        """The number of the round: 1 until the first delayed values are in."""
-        return self._session.round_number
-
-    @property
-    def round_price(self) -> float:
-        """What the units of this round cost together."""
-        return self._session.round_price
-
-    @property
-    def price(self) -> float:
-        """What the next unit costs; 0 when nothing is wanted."""
-        return self._session.price
-
-    @property
-    def fee(self) -> float:
-        """How much of the price is the fee of a group."""
-        return self._session.fee
-
-    @property
-    def reason(self) -> str:
-        """Why the next unit is wanted."""
-        return self._session.reason
-
-    @property
-    def answer(self) -> Any:
-        """The prediction, once nothing more is wanted."""
-        return self._session.answer
-
-    @property
-    def guess(self) -> Any:
-        """The prediction from what is known so far."""
-        return self._session.guess
-
-    @property
-    def probabilities(self) -> dict[Any, float]:
-        """How sure the answer is so far: the probability of each class."""
-        return self._session.probabilities
-
-    @property
-    def paid(self) -> float:
-        """What was paid so far."""
-        return self._session.paid
+    waits = _as_inside("waits")
+    round_number = _as_inside("round_number")
+    round_price = _as_inside("round_price")
+    price = _as_inside("price")
+    fee = _as_inside("fee")
+    reason = _as_inside("reason")
+    answer = _as_inside("answer")
+    guess = _as_inside("guess")
+    probabilities = _as_inside("probabilities")
+    paid = _as_inside("paid")
 
     def to_json(self) -> str:
         """Write the session, so that `BudgetedPipeline.resume` can go on another day."""
