@@ -13,7 +13,7 @@ from typing import Any, Self, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import FloatArray, checked_array, read_only
+from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array, IntArray, checked_array, read_only
 from ipforest._internal.feature_names import (
     checked_names,
     column_of,
@@ -106,16 +106,16 @@ class FeatureCosts:
     """
 
     prices: tuple[Fraction, ...]
-    groups: npt.NDArray[np.int32]
+    groups: Int32Array
     group_fees: tuple[Fraction, ...]
     feature_names: tuple[str, ...] | None
-    sources: npt.NDArray[np.int64]
+    sources: IntArray
     resolution: Fraction | None
     in_column_order: bool
     unit_costs: tuple[Fraction, ...] = field(init=False)
-    unit_indptr: npt.NDArray[np.int32] = field(init=False)
-    unit_indices: npt.NDArray[np.int32] = field(init=False)
-    delayed: npt.NDArray[np.bool_]
+    unit_indptr: Int32Array = field(init=False)
+    unit_indices: Int32Array = field(init=False)
+    delayed: BoolArray
 
     def __init__(
         self,
@@ -154,13 +154,13 @@ class FeatureCosts:
     def _set(
         self,
         prices: tuple[Fraction, ...],
-        groups: npt.NDArray[np.int32],
+        groups: Int32Array,
         group_fees: tuple[Fraction, ...],
         feature_names: tuple[str, ...] | None,
-        sources: npt.NDArray[np.int64],
+        sources: IntArray,
         resolution: Fraction | None,
         in_column_order: bool,
-        delayed: npt.NDArray[np.bool_],
+        delayed: BoolArray,
     ) -> None:
         object.__setattr__(self, "prices", prices)
         object.__setattr__(self, "groups", groups)
@@ -313,7 +313,7 @@ class FeatureCosts:
         return [float(cost) for cost in self.unit_costs if cost > 0]
 
     @property
-    def delayed_features(self) -> npt.NDArray[np.bool_]:
+    def delayed_features(self) -> BoolArray:
         """Whether the value of each feature comes in the next round only, shape (n_features,)."""
         return self.delayed[self.sources]
 
@@ -400,10 +400,10 @@ class FeatureCosts:
     def _copy(
         self,
         prices: tuple[Fraction, ...],
-        groups: npt.NDArray[np.int32],
+        groups: Int32Array,
         feature_names: tuple[str, ...] | None,
-        sources: npt.NDArray[np.int64],
-        delayed: npt.NDArray[np.bool_],
+        sources: IntArray,
+        delayed: BoolArray,
     ) -> FeatureCosts:
         other = object.__new__(FeatureCosts)
         other._set(prices, groups, self.group_fees, feature_names, sources, self.resolution, True, delayed)
@@ -426,11 +426,11 @@ class FeatureCosts:
         return np.array([*map(float, self.unit_costs)])
 
     @property
-    def first_unit(self) -> npt.NDArray[np.int32]:
+    def first_unit(self) -> Int32Array:
         """The unit that brings each feature, shape (n_features,): its own, or its group."""
         return self.unit_indices[self.unit_indptr[:-1]]
 
-    def units_of(self, feature: int) -> npt.NDArray[np.int32]:
+    def units_of(self, feature: int) -> Int32Array:
         """Return the one or two units that a feature needs: its own, its group, or both."""
         return self.unit_indices[self.unit_indptr[feature] : self.unit_indptr[feature + 1]]
 
@@ -457,7 +457,7 @@ class FeatureCosts:
             paid += test_price * tests.sum(axis=1)
         return paid
 
-    def bought(self, usage: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def bought(self, usage: npt.ArrayLike) -> BoolArray:
         """Return which prices examples pay for the features they use.
 
         Parameters
@@ -469,7 +469,7 @@ class FeatureCosts:
         -------
         ndarray of bool, shape (n_samples, n_prices)
         """
-        used: npt.NDArray[np.bool_] = np.asarray(usage) != 0
+        used: BoolArray = np.asarray(usage) != 0
         if used.ndim != 2 or used.shape[1] != self.n_features:
             raise ValueError(f"usage: expected shape (n_samples, {self.n_features}), got {used.shape}")
         if self.is_plain:
@@ -559,7 +559,7 @@ def _resolution(measured: Iterable[Fraction], largest: Fraction) -> Fraction:
     return resolution
 
 
-def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.int32]:
+def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> Int32Array:
     if groups is None:
         return read_only(np.full(n_features, NO_GROUP, dtype=np.int32))
     try:
@@ -575,7 +575,7 @@ def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) 
     return checked_array(raw, "groups", np.int32, (n_features,))
 
 
-def delayed_marks(delayed: Any, names: Sequence[str] | None, n_features: int) -> npt.NDArray[np.bool_]:
+def delayed_marks(delayed: Any, names: Sequence[str] | None, n_features: int) -> BoolArray:
     """Read which features are delayed: marks, one per feature, or names and columns of those that are.
 
     Parameters
@@ -631,12 +631,12 @@ def require_no_split_cost(costs: FeatureCosts, split_cost: object) -> None:
         raise ValueError(f"split_cost: expected none with delayed features, got {split_cost!r}")
 
 
-def _check_fees(groups: npt.NDArray[np.int32], n_fees: int) -> None:
+def _check_fees(groups: Int32Array, n_fees: int) -> None:
     if groups.max() >= n_fees:
         raise ValueError(f"group_fees: expected a fee for each of the groups 0..{groups.max()}, got {n_fees} fees")
 
 
-def two_units(costs: FeatureCosts) -> npt.NDArray[np.int32]:
+def two_units(costs: FeatureCosts) -> Int32Array:
     """List the one or two units that each feature needs, shape (n_features, 2); a missing second one is n_units."""
     units = np.full((costs.n_features, 2), costs.n_units, dtype=np.int32)
     units[:, 0] = costs.unit_indices[costs.unit_indptr[:-1]]

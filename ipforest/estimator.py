@@ -25,7 +25,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ipforest._internal.arrays import Array, FloatArray, one_line
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, one_line
 from ipforest._internal.examples import FLOATS, Labelled, checked_weight, require_rows_in_order, validated, weights_for
 from ipforest._internal.feature_names import column_labels, column_names, column_numbers
 from ipforest._internal.rational import nonnegative_fraction
@@ -57,7 +57,7 @@ from ipforest.walks import Walk
 
 __all__ = ["BudgetedEstimator", "PricedEstimator", "optional_number", "read_costs", "split_rows"]
 
-Rows = npt.NDArray[np.int64]
+Rows = IntArray
 
 OUTSIDE_SHARE = 0.5
 """Share of held-out examples from which on values far outside the training range of a feature are refused."""
@@ -91,10 +91,10 @@ class Seen:
 
     seller: Seller
     outputs: FloatArray
-    tests: npt.NDArray[np.int32]
+    tests: Int32Array
 
     @property
-    def bought(self) -> npt.NDArray[np.bool_]:
+    def bought(self) -> BoolArray:
         """The features that each example pays for, shape (n_samples, n_features)."""
         return np.asarray(self.tests > 0)
 
@@ -124,7 +124,7 @@ class Answers(NamedTuple):
     predicted: Array
     probability: FloatArray | None
     cost: FloatArray
-    acquired: npt.NDArray[np.bool_]
+    acquired: BoolArray
 
 
 class Given(NamedTuple):
@@ -265,7 +265,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     _column_labels: tuple[str, ...] | None = None
     _validation: tuple[Array, Array] | None = None
     _measured: Measurement | None = None
-    _missing_seen: npt.NDArray[np.bool_] | None = None
+    _missing_seen: BoolArray | None = None
     _dtype: npt.DTypeLike | Sequence[npt.DTypeLike] = FLOATS
 
     @abstractmethod
@@ -440,7 +440,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         of_each = is_classifier(self)
         return split_rows(targets, held_out, random, one_of_each_class=of_each, groups=groups, X=examples, name=name)
 
-    def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def cost(self, X: npt.ArrayLike) -> FloatArray:
         """Compute what each example pays: its features, each bought once, and its tests if there is a split cost.
 
         With delayed features it is what is ordered in the rounds of a session, in vain or not.
@@ -452,7 +452,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         """
         return self._seen(X, answers=False).paid
 
-    def acquired(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def acquired(self, X: npt.ArrayLike) -> BoolArray:
         """Return which features predicting each example buys.
 
         With delayed features those that it orders but does not look at are among them.
@@ -463,7 +463,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         """
         return self._seen(X, answers=False).bought
 
-    def feature_usage(self, X: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    def feature_usage(self, X: npt.ArrayLike) -> Int32Array:
         """Count how often predicting each example tests each feature.
 
         Returns
@@ -492,7 +492,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         return (labels, seen.paid) if return_cost else labels
 
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
-    def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the probability of each class from the features that are bought.
 
         Returns
@@ -1223,7 +1223,7 @@ def split_rows(
     groups: npt.ArrayLike | None = None,
     X: Any = None,
     name: str = "validation_fraction",
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[IntArray, IntArray]:
     """Part rows into those to train on and those held out: at random, by groups, or as a splitter does.
 
     Parameters
@@ -1279,7 +1279,7 @@ def split_rows(
 
 def _first_split(
     y: Array, held_out: Any, random_state: Any, groups: npt.ArrayLike | None, X: Any
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[IntArray, IntArray]:
     splitter = held_out
     if not hasattr(held_out, "split"):
         splitter = GroupShuffleSplit(1, test_size=held_out, random_state=random_state)

@@ -88,11 +88,6 @@ class PairSearch(Settings):
     n_folds : int, default=5
         Folds by which the full model's losses are found on examples that it was not trained on; with 1, on those that
         it was trained on.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "search"

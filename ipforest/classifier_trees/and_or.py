@@ -40,11 +40,6 @@ class AndOrObjective(Settings):
         See `ipforest.classifier_trees.CSTC`.
     class_weight : dict, "balanced" or None, default="balanced"
         Class costs take their place.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "objective"

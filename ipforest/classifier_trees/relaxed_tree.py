@@ -51,11 +51,6 @@ class RelaxedObjective(Settings):
         Strength of the l1 norm.
     spread : float, default=3.0
         With squared loss, the standard deviation that the target is scaled to: the larger, the harder (4) routes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "objective"

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import load_arrays
+from ipforest._internal.arrays import Array, IntArray, load_arrays
 from ipforest.costs import FeatureCosts
 
 DATA_VARIABLE = "IPFOREST_DATA"
@@ -53,14 +52,14 @@ class Dataset:
     """
 
     name: str
-    X: npt.NDArray[Any]
-    y: npt.NDArray[np.int64]
+    X: Array
+    y: IntArray
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
     costs: FeatureCosts
     currency: str = "features"
     split: npt.NDArray[np.uint8] | None = None
-    queries: npt.NDArray[np.int64] | None = None
+    queries: IntArray | None = None
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2:
@@ -252,5 +251,5 @@ def _load_stored(name: str) -> Dataset:
     )
 
 
-def _stored_costs(arrays: dict[str, npt.NDArray[Any]]) -> FeatureCosts:
+def _stored_costs(arrays: dict[str, Array]) -> FeatureCosts:
     return FeatureCosts.from_discounts(arrays["costs"], arrays["costs_in_group"], arrays["cost_group"])

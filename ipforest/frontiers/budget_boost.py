@@ -64,11 +64,6 @@ class BoostGrowth(Settings):
         Penalty on squared leaf values, > 0.
     max_bins : int or None, default=255
         Thresholds lie between so many bins per feature; with None between any two values.
-
-    Raises
-    ------
-    ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "growth"
@@ -111,11 +106,6 @@ class BoostSearch(FrontierSearch):
         jointly and grows trees on what is bought; or not.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     n_lambdas: int = 10

@@ -81,11 +81,6 @@ class ForestGrowth(Settings):
         of bag, as in `AveragedTrees`. Where splits are priced, leaves have at least 5 examples and a 200th of all.
     max_bins : int or None, default=64
         Thresholds lie between so many bins per feature; with None between any two values.
-
-    Raises
-    ------
-    ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "growth"
@@ -125,11 +120,6 @@ class ForestSearch(FrontierSearch):
         "gini" for classes; for numbers it is always the squared error.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     regrow: bool = True

@@ -51,11 +51,6 @@ class RunSettings(Settings):
         the training of cascades and of other libraries' trees is not interrupted.
     verbose : bool, default=False
         Whether a bar on standard error shows how far training is.
-
-    Raises
-    ------
-    ValueError
-        The limit is no finite number >= 0.
     """
 
     parameter: ClassVar[str] = "run"

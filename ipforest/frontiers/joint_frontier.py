@@ -376,11 +376,6 @@ class FrontierSearch(Settings):
         Prunings of each of them that are tried; 0 to prune nothing.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "search"

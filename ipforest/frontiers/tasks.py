@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
@@ -285,6 +284,6 @@ class Regression(Task):
         return RandomForestRegressor, ExtraTreesRegressor
 
 
-def task_of(estimator: Any, y: npt.NDArray[Any]) -> Task:
+def task_of(estimator: Any, y: Array) -> Task:
     """Return what an estimator learns from targets."""
     return Classification(np.unique(y)) if is_classifier(estimator) else Regression()

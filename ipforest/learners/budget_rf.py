@@ -114,11 +114,6 @@ class GreedyGrowth(Settings):
     min_samples_leaf : int, default=1
     max_bins : int, optional
         Thresholds lie between so many bins per feature; by default between any two values.
-
-    Raises
-    ------
-    ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "growth"

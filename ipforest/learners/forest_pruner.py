@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import get_tags
 
-from ipforest._internal.arrays import Array
+from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
 from ipforest._internal.rational import as_fraction, nonnegative_fraction, time_limit_seconds
 from ipforest.choosing.frontier import Frontier
@@ -54,11 +54,6 @@ class PruningSettings(Settings):
         budget, but only locally optimal. See `ipforest.learners.vote_descent`.
     refit : bool, default=False
         Whether the leaves of the pruned trees learn their values anew from all examples, the validation part included.
-
-    Raises
-    ------
-    ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "pruning"
@@ -403,7 +398,7 @@ def pruning_set(errors: str, ensemble: Any, training: Labelled) -> Labelled | No
     return training._replace(weight=training.weight[:, None] * out_of_bag(ensemble, training.y.size))
 
 
-def out_of_bag(ensemble: Any, n_samples: int) -> npt.NDArray[np.bool_]:
+def out_of_bag(ensemble: Any, n_samples: int) -> BoolArray:
     """Return which training examples each tree of an ensemble was not trained on, shape (n_samples, n_trees).
 
     Raises

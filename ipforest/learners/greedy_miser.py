@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from ipforest._internal.arrays import BoolArray, FloatArray, places_in
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, places_in
 from ipforest._internal.examples import Labelled
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
@@ -21,8 +21,6 @@ from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
 from ipforest.settings import Grouped
-
-Array = npt.NDArray[Any]
 
 
 class Squared:

@@ -13,9 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import BoolArray, FloatArray
+from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array
 from ipforest._internal.kernels import njit
 from ipforest.choosing.frontier import Frontier
 from ipforest.estimator import optional_number
@@ -239,7 +238,7 @@ def without_sharing(instance: PruningInstance) -> PruningInstance:
 
 
 @njit
-def least_above(parent: npt.NDArray[np.int32], values: FloatArray) -> FloatArray:
+def least_above(parent: Int32Array, values: FloatArray) -> FloatArray:
     """Find the least value of each node and the nodes above it; parents stand before children."""
     least = values.copy()
     for node in range(parent.size):
@@ -249,7 +248,7 @@ def least_above(parent: npt.NDArray[np.int32], values: FloatArray) -> FloatArray
 
 
 @njit
-def weakest_links(parent: npt.NDArray[np.int32], losses: FloatArray) -> FloatArray:
+def weakest_links(parent: Int32Array, losses: FloatArray) -> FloatArray:
     """Find the price per leaf from which each node is better off as a leaf than split.
 
     Parameters

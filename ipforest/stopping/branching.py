@@ -88,11 +88,6 @@ class BranchingStages(Settings):
         Into how many parts a stage may send its examples. There are no branches any more once 8 units are bought.
     min_support : int, default=50
         Fewest training examples of a part.
-
-    Raises
-    ------
-    ValueError
-        A value is no integer >= 1.
     """
 
     parameter: ClassVar[str] = "stages"

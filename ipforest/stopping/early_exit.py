@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifi
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
@@ -101,11 +101,11 @@ class EarlyExitPolicy:
         return self._trees.name
 
     @property
-    def features(self) -> npt.NDArray[np.int64]:
+    def features(self) -> IntArray:
         """The features that the trees test."""
         return self._trees.features
 
-    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+    def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Walk on, and stop those whose keenness is down to the level."""
         inner, place = self._split(progress)
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
@@ -163,9 +163,9 @@ class EarlyExitPolicy:
 class _Place(NamedTuple):
     """What the rule keeps for each example: views of the progress."""
 
-    stage: npt.NDArray[np.int32]
-    memory: npt.NDArray[np.int32]
-    stopped: npt.NDArray[np.int32]
+    stage: Int32Array
+    memory: Int32Array
+    stopped: Int32Array
 
 
 def sureness(

@@ -31,11 +31,6 @@ class NestedStages(Settings):
         then steps of a fourth.
     sees_before : bool, default=False
         Whether a stage also sees what the one before answers, in training by examples that it was not trained on.
-
-    Raises
-    ------
-    ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "stages"

@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, held
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
 from ipforest._internal.examples import Labelled, weights_for
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier, spending_limit
@@ -132,12 +132,12 @@ class Stage:
 class _Place(NamedTuple):
     """What the policy keeps for each example: views of the progress."""
 
-    stage: npt.NDArray[np.int32]
-    before: npt.NDArray[np.int32]
-    goal: npt.NDArray[np.int32]
-    bought: npt.NDArray[np.int32]
-    memory: npt.NDArray[np.int32]
-    state: npt.NDArray[np.int32]
+    stage: Int32Array
+    before: Int32Array
+    goal: Int32Array
+    bought: Int32Array
+    memory: Int32Array
+    state: Int32Array
 
 
 DECIDING, BUYING, STOPPED = 0, 1, 2
@@ -330,7 +330,7 @@ class StagesInOrder:
             self._class_costs,
         )
 
-    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+    def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Buy the features of a stage one by one; when it has all, decide whether to go on."""
         place = _Place(*progress.place.T)
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
@@ -362,7 +362,7 @@ class StagesInOrder:
             goal[here] = self.stages[number].goals(X[here])
         return np.where((goal != END) & self.affordable[goal], goal, END)
 
-    def _buy(self, progress: Progress, place: _Place, rows: Rows) -> npt.NDArray[np.int32]:
+    def _buy(self, progress: Progress, place: _Place, rows: Rows) -> Int32Array:
         """Count what is known of the next stage; give the first feature that is not, or move on to the stage.
 
         An example of which nothing more can be had stays at the stage before one that it does not know whole.
@@ -380,7 +380,7 @@ class StagesInOrder:
             place.before[whole], place.stage[whole], place.state[whole] = stage, goal, DECIDING
         return wanted
 
-    def _first_unknown(self, progress: Progress, place: _Place, rows: Rows, new: IntArray) -> npt.NDArray[np.int32]:
+    def _first_unknown(self, progress: Progress, place: _Place, rows: Rows, new: IntArray) -> Int32Array:
         """Count what is known of the next stage up to the first feature that is not, and want that if it can be had."""
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
         settled = progress.known[rows] | progress.barred[rows]

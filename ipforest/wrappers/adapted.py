@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifi
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.examples import checked_weight, require_rows_in_order
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import (
@@ -66,11 +66,11 @@ class PolicyAround:
         return " and ".join(filter(None, (self.inner.decides_by, self._decides)))
 
     @property
-    def features(self) -> npt.NDArray[np.int64]:
+    def features(self) -> IntArray:
         """The features that it may want of an example."""
         return self.inner.features
 
-    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+    def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Move examples on as the other policy does."""
         return self.inner.advance(progress, rows)
 
@@ -84,7 +84,7 @@ class PolicyAround:
         walk: Walk | None = None if own is None or purse.has_limit else own(purse)
         return None if walk is None else Changed(walk, self.changed)
 
-    def changed(self, outputs: FloatArray, tests: npt.NDArray[np.int32]) -> FloatArray:
+    def changed(self, outputs: FloatArray, tests: Int32Array) -> FloatArray:
         """Give what is answered where the other policy answers ``outputs``, after ``tests`` (n_samples, n_features)."""
         return outputs
 

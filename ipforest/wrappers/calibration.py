@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray
 from ipforest.choosing.measures import log_odds
 from ipforest.estimator import check_integer
 from ipforest.policy import Policy
@@ -154,12 +154,12 @@ class CalibratedPolicy(PolicyAround):
         super().__init__(inner, "calibration")
         self._calibration = calibration
 
-    def changed(self, outputs: FloatArray, tests: npt.NDArray[np.int32]) -> FloatArray:
+    def changed(self, outputs: FloatArray, tests: Int32Array) -> FloatArray:
         """Calibrate what the policy answers by how many features it has asked for."""
         return self._calibration(outputs, number_asked(tests))
 
 
-def number_asked(tests: npt.NDArray[np.int32]) -> IntArray:
+def number_asked(tests: Int32Array) -> IntArray:
     """Count the features that were tested, shape (n_samples,)."""
     return np.asarray((tests > 0).sum(axis=1))
 

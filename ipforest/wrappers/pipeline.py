@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import require_rows_in_order
 from ipforest._internal.feature_names import column_names, column_of, positions_by_name
 from ipforest.choosing.measurement import Measurement
@@ -208,7 +208,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return found._replace(acquired=self.estimator_.costs_.bought(found.acquired))
 
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, shape (n_samples, n_classes)."""
         return np.asarray(self.estimator_.predict_proba(self._transformed(X)))
 
@@ -216,13 +216,13 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Compute the accuracy, or the coefficient of determination for regression."""
         return float(self.estimator_.score(self._transformed(X), y, sample_weight))
 
-    def cost(self, X: Any) -> npt.NDArray[np.float64]:
+    def cost(self, X: Any) -> FloatArray:
         """Compute what each example pays, shape (n_samples,)."""
         return np.asarray(self.estimator_.cost(self._transformed(X)))
 
-    def acquired(self, X: Any) -> npt.NDArray[np.bool_]:
+    def acquired(self, X: Any) -> BoolArray:
         """Return which columns of the table predicting each example buys, shape (n_samples, n_features)."""
-        bought: npt.NDArray[np.bool_] = self.estimator_.costs_.bought(self.estimator_.acquired(self._transformed(X)))
+        bought: BoolArray = self.estimator_.costs_.bought(self.estimator_.acquired(self._transformed(X)))
         return bought
 
     def misclassification_cost(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:

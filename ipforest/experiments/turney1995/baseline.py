@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import MinMaxScaler
 
 from ipforest import datasets
-from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.rows import grouped, mean_and_error, with_mean
@@ -47,9 +46,9 @@ class Part(NamedTuple):
     """A split of a data set, what a mistake costs, and the prices that a method sees."""
 
     X: Array
-    y: npt.NDArray[np.int64]
+    y: IntArray
     X_test: Array
-    y_test: npt.NDArray[np.int64]
+    y_test: IntArray
     costs: FeatureCosts
     mistake: int
     n_classes: int
