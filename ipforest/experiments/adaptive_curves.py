@@ -149,7 +149,7 @@ def _measured(
     model: AdaptiveApproximation, data: PaperData, part: int, candidates: Sequence[MeasuredPair], accounting: Accounting
 ) -> list[MeasuredPair]:
     """Measure candidates on the validation (1) or test (2) part."""
-    X, y = ((data.parts.X_validation, data.parts.y_validation), (data.parts.X_test, data.parts.y_test))[part - 1]
+    X, y = data.parts.held_out[part - 1]
     if data.queries is None:
         return model.measure(X, y, candidates, accounting)
     queries = data.queries[part]

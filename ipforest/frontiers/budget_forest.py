@@ -312,12 +312,12 @@ class GrownForests(GrownFrontier):
 
     def _looking_ahead(self, training: Labelled, random: Any, work: Work) -> Iterator[Forest]:
         """Grow a forest with lookahead, and prune it."""
-        task, grower = self._task, self._lookahead_grower(training.y.size)
-        encoded = task.encoded(training.y)
+        task = self._task
+        grow_tree, encoded = task.looking_ahead(self._lookahead_grower(training.y.size)), task.encoded(training.y)
 
         def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTree]:
             return [
-                task.look_ahead(grower, training.X, encoded, row, seed, work.check)
+                grow_tree(training.X, encoded, weights=row, seed=seed, check=work.check)
                 for row, seed in zip(drawn, seeds, strict=True)
             ]
 
@@ -362,10 +362,11 @@ class GrownForests(GrownFrontier):
     def _grow(self, grower: Grower, data: _Training, state: AcquisitionState, random: Any) -> tuple[Forest, FloatArray]:
         """Grow trees one after another; what one tests is bought for all that follow."""
         task = self._task
+        grow_trees = task.growing(grower)
 
         def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTrees]:
             data.work.check()
-            return [task.grow(grower, data.coded, data.encoded, state, drawn, seeds, data.X)]
+            return [grow_trees(data.coded, data.encoded, acquisition=state, weights=drawn, seeds=seeds, X=data.X)]
 
         trees, out_of_bag = bagged(grow, self.n_estimators, data.weight, random)
         return task.forest(trees, self.n_features_in_), out_of_bag

@@ -195,8 +195,7 @@ def _by_policy(
     prices: Sequence[float],
 ) -> Measured:
     """Measure a policy that has to buy up to a cap; within a soft budget also one that weighs prices."""
-    parts = task.parts
-    held_out = (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
+    held_out = task.parts.held_out
 
     def measured(budget: float, orders: Sequence[Any]) -> Option:
         numbers: list[float] = []
@@ -251,9 +250,8 @@ def _capped(opens: Sequence[Open], task: Task) -> list[Option]:
 
 
 def _seen(open_sessions: Open, task: Task, cap: float | None) -> Option:
-    parts = task.parts
     numbers: list[float] = []
-    for X, y in ((parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)):
+    for X, y in task.parts.held_out:
         sessions = open_sessions(len(X), cap)
         sessions.see(X)
         numbers += [float(sessions.paid.mean()), float(np.mean(sessions.labels(sessions.outputs) != y))]

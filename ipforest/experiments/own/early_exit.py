@@ -205,9 +205,7 @@ def _stop(trees: TreesInOrder, parts: Parts, stopped: dict[str, list[Option]]) -
 def _whole(trees: Forest | BoostedTrees, parts: Parts) -> Option:
     """Measure an ensemble when no example stops."""
     costs = FeatureCosts.uniform(parts.X_train.shape[1])
-    measured = (
-        measure(trees, X, y, costs) for X, y in ((parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test))
-    )
+    measured = (measure(trees, X, y, costs) for X, y in parts.held_out)
     return Option(*(value for pair in measured for value in pair))
 
 
