@@ -151,26 +151,14 @@ class FeatureCosts:
         sources = np.arange(len(exact_prices))
         self._set(exact_prices, group_of, fees, known_names, sources, resolution, in_column_order, late)
 
-    def _set(
-        self,
-        prices: tuple[Fraction, ...],
-        groups: Int32Array,
-        group_fees: tuple[Fraction, ...],
-        feature_names: tuple[str, ...] | None,
-        sources: IntArray,
-        resolution: Fraction | None,
-        in_column_order: bool,
-        delayed: BoolArray,
-    ) -> None:
-        object.__setattr__(self, "prices", prices)
-        object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "group_fees", group_fees)
-        object.__setattr__(self, "feature_names", feature_names)
-        object.__setattr__(self, "sources", sources)
-        object.__setattr__(self, "resolution", resolution)
-        object.__setattr__(self, "in_column_order", in_column_order)
-        object.__setattr__(self, "delayed", delayed)
+    def _set(self, *values: Any) -> None:
+        """Take the values of the fields in their order and check them."""
+        for name, value in zip(self._given(), values, strict=True):
+            object.__setattr__(self, name, value)
         self.__post_init__()
+
+    def _given(self) -> list[str]:
+        return [field.name for field in fields(self) if field.init]
 
     def __post_init__(self) -> None:
         for name in ("prices", "group_fees"):
@@ -332,7 +320,7 @@ class FeatureCosts:
         """
         late = np.zeros(len(self.prices), dtype=bool)
         late[self.sources[delayed_marks(delayed, self.feature_names, self.n_features)]] = True
-        other = self._copy(self.prices, self.groups, self.feature_names, self.sources, late)
+        other = self._copy(delayed=late)
         object.__setattr__(other, "in_column_order", self.in_column_order)
         return other
 
@@ -372,9 +360,11 @@ class FeatureCosts:
 
     def _reordered(self, order: list[int], feature_names: tuple[str, ...] | None) -> FeatureCosts:
         if not self.is_plain:
-            return self._copy(self.prices, self.groups, feature_names, self.sources[order], self.delayed)
+            return self._copy(feature_names=feature_names, sources=self.sources[order])
         prices = tuple(self.prices[position] for position in order)
-        return self._copy(prices, self.groups[order], feature_names, self.sources, self.delayed[order])
+        return self._copy(
+            prices=prices, groups=self.groups[order], feature_names=feature_names, delayed=self.delayed[order]
+        )
 
     def for_columns(self, sources: npt.ArrayLike, feature_names: Sequence[str] | None = None) -> FeatureCosts:
         """Price columns computed from these features: all columns of one feature are one purchase.
@@ -395,18 +385,12 @@ class FeatureCosts:
         if columns.size == 0 or columns.min() < 0 or columns.max() >= self.n_features:
             raise ValueError(f"sources: expected features 0..{self.n_features - 1}, got {columns.tolist()[:5]}")
         names = checked_names(feature_names, columns.size)
-        return self._copy(self.prices, self.groups, names, self.sources[columns], self.delayed)
+        return self._copy(feature_names=names, sources=self.sources[columns])
 
-    def _copy(
-        self,
-        prices: tuple[Fraction, ...],
-        groups: Int32Array,
-        feature_names: tuple[str, ...] | None,
-        sources: IntArray,
-        delayed: BoolArray,
-    ) -> FeatureCosts:
-        other = object.__new__(FeatureCosts)
-        other._set(prices, groups, self.group_fees, feature_names, sources, self.resolution, True, delayed)
+    def _copy(self, **changed: Any) -> FeatureCosts:
+        """Copy with other values of some fields, in the order of the columns."""
+        other, changed = object.__new__(FeatureCosts), {"in_column_order": True} | changed
+        other._set(*(changed.get(name, getattr(self, name)) for name in self._given()))
         return other
 
     @property

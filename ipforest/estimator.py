@@ -253,6 +253,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     validation_fraction: float | None = None
     scoring: Any = None
     cv: Any = None
+    takes_missing = False
     takes_scorers = False
     must_hold_out = False
     min_classes = 2
@@ -294,6 +295,11 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     def _price_of_loss(self) -> float:
         """What a loss of 1 costs."""
         return 1.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.takes_missing
+        return tags
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; deep ones, as ``growth__max_depth``, also where their group is None.

@@ -122,6 +122,7 @@ class ClassifierTreeEstimator(PricedEstimator):
         With logistic loss.
     """
 
+    takes_missing = True
     trains_with_weights = False
     _dtype = np.float64
 
@@ -318,7 +319,6 @@ class ClassifierTreeEstimator(PricedEstimator):
         else:
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
         return tags
 
 

@@ -199,6 +199,7 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         Classifiers only; None for regression.
     """
 
+    takes_missing = True
     takes_scorers = True
     must_hold_out = True
     _dtype = np.float32
@@ -357,11 +358,6 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
             return member.policy
         level = float(self.frontier_.level[self.choice_])
         return member.stopped(member.learnt[rule].rule, level, self._seller().free_features, self.class_costs_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 @dataclass(frozen=True, slots=True, repr=False)

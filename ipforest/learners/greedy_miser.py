@@ -136,6 +136,7 @@ class PricedBoosting(FittedWithHeldOut):
     n_features_in_ : int
     """
 
+    takes_missing = True
     _dtype = np.float32
     _growth = Grouped(PricedGrowth)
 
@@ -222,11 +223,6 @@ class PricedBoosting(FittedWithHeldOut):
         """Say how the fitted model buys features and what it answers."""
         n_trees = self.n_rounds_ * self.base_.size
         return SummedTrees(first_trees(self.trees_, n_trees), n_trees, self.base_, self._loss())
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

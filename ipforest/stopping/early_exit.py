@@ -26,6 +26,7 @@ from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
     Given,
+    check_choice,
     check_inner_estimator,
     checked_labels,
     is_fitted,
@@ -412,8 +413,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
             check_inner_estimator(self, ensemble)
         super().check_parameters()
         nonnegative_fraction(self.overspend, "overspend")
-        if self.order not in ORDERS:
-            raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))}, got {self.order!r}")
+        check_choice(self.order, "order", ORDERS)
 
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""

@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 
 from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray
 from ipforest.choosing.measures import log_odds
-from ipforest.estimator import check_integer
+from ipforest.estimator import check_choice, check_integer
 from ipforest.policy import Policy
 from ipforest.wrappers.adapted import AdaptedClassifier, PolicyAround
 from ipforest.wrappers.pipeline import BudgetedPipeline
@@ -222,8 +222,7 @@ class CalibratedClassifier(AdaptedClassifier):
     random_state: Any = None
 
     def _check(self) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"method: expected one of {', '.join(map(repr, METHODS))}, got {self.method!r}")
+        check_choice(self.method, "method", METHODS)
         check_integer(self.min_samples, "min_samples", 1)
 
     def _adapt(self) -> None:
