@@ -27,7 +27,7 @@ from ipforest.experiments.acquisition import (
     Purchases,
     subsets_worth_their_price,
 )
-from ipforest.experiments.afabench2025.distributions import DISTRIBUTIONS
+from ipforest.experiments.cube_distributions import DISTRIBUTIONS
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.exact_information import ExactInformation
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
