@@ -13,7 +13,7 @@ from typing import Any, Self, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import FloatArray, checked_array, read_only
+from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array, IntArray, checked_array, read_only
 from ipforest._internal.feature_names import (
     checked_names,
     column_of,
@@ -106,16 +106,16 @@ class FeatureCosts:
     """
 
     prices: tuple[Fraction, ...]
-    groups: npt.NDArray[np.int32]
+    groups: Int32Array
     group_fees: tuple[Fraction, ...]
     feature_names: tuple[str, ...] | None
-    sources: npt.NDArray[np.int64]
+    sources: IntArray
     resolution: Fraction | None
     in_column_order: bool
     unit_costs: tuple[Fraction, ...] = field(init=False)
-    unit_indptr: npt.NDArray[np.int32] = field(init=False)
-    unit_indices: npt.NDArray[np.int32] = field(init=False)
-    delayed: npt.NDArray[np.bool_]
+    unit_indptr: Int32Array = field(init=False)
+    unit_indices: Int32Array = field(init=False)
+    delayed: BoolArray
 
     def __init__(
         self,
@@ -151,26 +151,14 @@ class FeatureCosts:
         sources = np.arange(len(exact_prices))
         self._set(exact_prices, group_of, fees, known_names, sources, resolution, in_column_order, late)
 
-    def _set(
-        self,
-        prices: tuple[Fraction, ...],
-        groups: npt.NDArray[np.int32],
-        group_fees: tuple[Fraction, ...],
-        feature_names: tuple[str, ...] | None,
-        sources: npt.NDArray[np.int64],
-        resolution: Fraction | None,
-        in_column_order: bool,
-        delayed: npt.NDArray[np.bool_],
-    ) -> None:
-        object.__setattr__(self, "prices", prices)
-        object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "group_fees", group_fees)
-        object.__setattr__(self, "feature_names", feature_names)
-        object.__setattr__(self, "sources", sources)
-        object.__setattr__(self, "resolution", resolution)
-        object.__setattr__(self, "in_column_order", in_column_order)
-        object.__setattr__(self, "delayed", delayed)
+    def _set(self, *values: Any) -> None:
+        """Take the values of the fields in their order and check them."""
+        for name, value in zip(self._given(), values, strict=True):
+            object.__setattr__(self, name, value)
         self.__post_init__()
+
+    def _given(self) -> list[str]:
+        return [field.name for field in fields(self) if field.init]
 
     def __post_init__(self) -> None:
         for name in ("prices", "group_fees"):
@@ -313,7 +301,7 @@ class FeatureCosts:
         return [float(cost) for cost in self.unit_costs if cost > 0]
 
     @property
-    def delayed_features(self) -> npt.NDArray[np.bool_]:
+    def delayed_features(self) -> BoolArray:
         """Whether the value of each feature comes in the next round only, shape (n_features,)."""
         return self.delayed[self.sources]
 
@@ -332,7 +320,7 @@ class FeatureCosts:
         """
         late = np.zeros(len(self.prices), dtype=bool)
         late[self.sources[delayed_marks(delayed, self.feature_names, self.n_features)]] = True
-        other = self._copy(self.prices, self.groups, self.feature_names, self.sources, late)
+        other = self._copy(delayed=late)
         object.__setattr__(other, "in_column_order", self.in_column_order)
         return other
 
@@ -372,9 +360,11 @@ class FeatureCosts:
 
     def _reordered(self, order: list[int], feature_names: tuple[str, ...] | None) -> FeatureCosts:
         if not self.is_plain:
-            return self._copy(self.prices, self.groups, feature_names, self.sources[order], self.delayed)
+            return self._copy(feature_names=feature_names, sources=self.sources[order])
         prices = tuple(self.prices[position] for position in order)
-        return self._copy(prices, self.groups[order], feature_names, self.sources, self.delayed[order])
+        return self._copy(
+            prices=prices, groups=self.groups[order], feature_names=feature_names, delayed=self.delayed[order]
+        )
 
     def for_columns(self, sources: npt.ArrayLike, feature_names: Sequence[str] | None = None) -> FeatureCosts:
         """Price columns computed from these features: all columns of one feature are one purchase.
@@ -395,18 +385,12 @@ class FeatureCosts:
         if columns.size == 0 or columns.min() < 0 or columns.max() >= self.n_features:
             raise ValueError(f"sources: expected features 0..{self.n_features - 1}, got {columns.tolist()[:5]}")
         names = checked_names(feature_names, columns.size)
-        return self._copy(self.prices, self.groups, names, self.sources[columns], self.delayed)
+        return self._copy(feature_names=names, sources=self.sources[columns])
 
-    def _copy(
-        self,
-        prices: tuple[Fraction, ...],
-        groups: npt.NDArray[np.int32],
-        feature_names: tuple[str, ...] | None,
-        sources: npt.NDArray[np.int64],
-        delayed: npt.NDArray[np.bool_],
-    ) -> FeatureCosts:
-        other = object.__new__(FeatureCosts)
-        other._set(prices, groups, self.group_fees, feature_names, sources, self.resolution, True, delayed)
+    def _copy(self, **changed: Any) -> FeatureCosts:
+        """Copy with other values of some fields, in the order of the columns."""
+        other, changed = object.__new__(FeatureCosts), {"in_column_order": True} | changed
+        other._set(*(changed.get(name, getattr(self, name)) for name in self._given()))
         return other
 
     @property
@@ -426,11 +410,11 @@ class FeatureCosts:
         return np.array([*map(float, self.unit_costs)])
 
     @property
-    def first_unit(self) -> npt.NDArray[np.int32]:
+    def first_unit(self) -> Int32Array:
         """The unit that brings each feature, shape (n_features,): its own, or its group."""
         return self.unit_indices[self.unit_indptr[:-1]]
 
-    def units_of(self, feature: int) -> npt.NDArray[np.int32]:
+    def units_of(self, feature: int) -> Int32Array:
         """Return the one or two units that a feature needs: its own, its group, or both."""
         return self.unit_indices[self.unit_indptr[feature] : self.unit_indptr[feature + 1]]
 
@@ -457,7 +441,7 @@ class FeatureCosts:
             paid += test_price * tests.sum(axis=1)
         return paid
 
-    def bought(self, usage: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def bought(self, usage: npt.ArrayLike) -> BoolArray:
         """Return which prices examples pay for the features they use.
 
         Parameters
@@ -469,7 +453,7 @@ class FeatureCosts:
         -------
         ndarray of bool, shape (n_samples, n_prices)
         """
-        used: npt.NDArray[np.bool_] = np.asarray(usage) != 0
+        used: BoolArray = np.asarray(usage) != 0
         if used.ndim != 2 or used.shape[1] != self.n_features:
             raise ValueError(f"usage: expected shape (n_samples, {self.n_features}), got {used.shape}")
         if self.is_plain:
@@ -559,7 +543,7 @@ def _resolution(measured: Iterable[Fraction], largest: Fraction) -> Fraction:
     return resolution
 
 
-def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.int32]:
+def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> Int32Array:
     if groups is None:
         return read_only(np.full(n_features, NO_GROUP, dtype=np.int32))
     try:
@@ -575,7 +559,7 @@ def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) 
     return checked_array(raw, "groups", np.int32, (n_features,))
 
 
-def delayed_marks(delayed: Any, names: Sequence[str] | None, n_features: int) -> npt.NDArray[np.bool_]:
+def delayed_marks(delayed: Any, names: Sequence[str] | None, n_features: int) -> BoolArray:
     """Read which features are delayed: marks, one per feature, or names and columns of those that are.
 
     Parameters
@@ -631,12 +615,12 @@ def require_no_split_cost(costs: FeatureCosts, split_cost: object) -> None:
         raise ValueError(f"split_cost: expected none with delayed features, got {split_cost!r}")
 
 
-def _check_fees(groups: npt.NDArray[np.int32], n_fees: int) -> None:
+def _check_fees(groups: Int32Array, n_fees: int) -> None:
     if groups.max() >= n_fees:
         raise ValueError(f"group_fees: expected a fee for each of the groups 0..{groups.max()}, got {n_fees} fees")
 
 
-def two_units(costs: FeatureCosts) -> npt.NDArray[np.int32]:
+def two_units(costs: FeatureCosts) -> Int32Array:
     """List the one or two units that each feature needs, shape (n_features, 2); a missing second one is n_units."""
     units = np.full((costs.n_features, 2), costs.n_units, dtype=np.int32)
     units[:, 0] = costs.unit_indices[costs.unit_indptr[:-1]]

@@ -25,7 +25,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ipforest._internal.arrays import Array, FloatArray, one_line
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, one_line
 from ipforest._internal.examples import FLOATS, Labelled, checked_weight, require_rows_in_order, validated, weights_for
 from ipforest._internal.feature_names import column_labels, column_names, column_numbers
 from ipforest._internal.rational import nonnegative_fraction
@@ -55,9 +55,9 @@ from ipforest.settings import groups_of
 from ipforest.tabular.price_lists import read_prices
 from ipforest.walks import Walk
 
-__all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
+__all__ = ["BudgetedEstimator", "PricedEstimator", "optional_number", "read_costs", "split_rows"]
 
-Rows = npt.NDArray[np.int64]
+Rows = IntArray
 
 OUTSIDE_SHARE = 0.5
 """Share of held-out examples from which on values far outside the training range of a feature are refused."""
@@ -91,10 +91,10 @@ class Seen:
 
     seller: Seller
     outputs: FloatArray
-    tests: npt.NDArray[np.int32]
+    tests: Int32Array
 
     @property
-    def bought(self) -> npt.NDArray[np.bool_]:
+    def bought(self) -> BoolArray:
         """The features that each example pays for, shape (n_samples, n_features)."""
         return np.asarray(self.tests > 0)
 
@@ -124,7 +124,7 @@ class Answers(NamedTuple):
     predicted: Array
     probability: FloatArray | None
     cost: FloatArray
-    acquired: npt.NDArray[np.bool_]
+    acquired: BoolArray
 
 
 class Given(NamedTuple):
@@ -253,6 +253,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     validation_fraction: float | None = None
     scoring: Any = None
     cv: Any = None
+    takes_missing = False
     takes_scorers = False
     must_hold_out = False
     min_classes = 2
@@ -265,7 +266,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     _column_labels: tuple[str, ...] | None = None
     _validation: tuple[Array, Array] | None = None
     _measured: Measurement | None = None
-    _missing_seen: npt.NDArray[np.bool_] | None = None
+    _missing_seen: BoolArray | None = None
     _dtype: npt.DTypeLike | Sequence[npt.DTypeLike] = FLOATS
 
     @abstractmethod
@@ -294,6 +295,11 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     def _price_of_loss(self) -> float:
         """What a loss of 1 costs."""
         return 1.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.takes_missing
+        return tags
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; deep ones, as ``growth__max_depth``, also where their group is None.
@@ -440,7 +446,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         of_each = is_classifier(self)
         return split_rows(targets, held_out, random, one_of_each_class=of_each, groups=groups, X=examples, name=name)
 
-    def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def cost(self, X: npt.ArrayLike) -> FloatArray:
         """Compute what each example pays: its features, each bought once, and its tests if there is a split cost.
 
         With delayed features it is what is ordered in the rounds of a session, in vain or not.
@@ -452,7 +458,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         """
         return self._seen(X, answers=False).paid
 
-    def acquired(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def acquired(self, X: npt.ArrayLike) -> BoolArray:
         """Return which features predicting each example buys.
 
         With delayed features those that it orders but does not look at are among them.
@@ -463,7 +469,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         """
         return self._seen(X, answers=False).bought
 
-    def feature_usage(self, X: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    def feature_usage(self, X: npt.ArrayLike) -> Int32Array:
         """Count how often predicting each example tests each feature.
 
         Returns
@@ -492,7 +498,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         return (labels, seen.paid) if return_cost else labels
 
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
-    def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the probability of each class from the features that are bought.
 
         Returns
@@ -1055,7 +1061,23 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         return costs
 
 
-class FittedWithHeldOut(BudgetedEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class PricedEstimator(BudgetedEstimator):
+    """Base of the estimators that take prices themselves, not from an estimator inside, and hold examples out.
+
+    Parameters
+    ----------
+    feature_costs, budget, validation_fraction, random_state
+        See `ipforest.BudgetPrune`.
+    """
+
+    feature_costs: Any = None
+    budget: Any = None
+    validation_fraction: float | None = 0.25
+    random_state: Any = None
+
+
+class FittedWithHeldOut(PricedEstimator):
     """Base of the estimators that are fitted to some examples, and choose on others, each counting once."""
 
     def fit(
@@ -1096,17 +1118,18 @@ class FittedWithWeights(BudgetedEstimator):
         sample_weight: npt.ArrayLike | None = None,
         groups: npt.ArrayLike | None = None,
     ) -> Self:
-        """Train the models among which a budget chooses, unless they are fitted, learn to stop them, and choose.
+        """Train the models among which a budget chooses, unless they are fitted, and choose on other examples.
 
         Parameters
         ----------
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
         X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
-            Held-out examples, on which stopping is learnt and everything is chosen; by default a part of X, or, for an
-            ensemble that is fitted, all of it.
+            Held-out examples, on which stopping is learnt and everything is chosen; by default a part of X, or, for a
+            model that is fitted, all of it.
         sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training the models, which take weights then, and for a scorer. A `NestedCascade`
-            orders its units, and stopping is learnt, with each example counting once.
+            Weights of the examples in training the models, which take weights then, and, where examples of X are held
+            out, for a scorer, a calibration or a threshold. A `NestedCascade` orders its units, and stopping is learnt,
+            with each example counting once.
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out.
 
@@ -1206,7 +1229,7 @@ def split_rows(
     groups: npt.ArrayLike | None = None,
     X: Any = None,
     name: str = "validation_fraction",
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[IntArray, IntArray]:
     """Part rows into those to train on and those held out: at random, by groups, or as a splitter does.
 
     Parameters
@@ -1262,7 +1285,7 @@ def split_rows(
 
 def _first_split(
     y: Array, held_out: Any, random_state: Any, groups: npt.ArrayLike | None, X: Any
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[IntArray, IntArray]:
     splitter = held_out
     if not hasattr(held_out, "split"):
         splitter = GroupShuffleSplit(1, test_size=held_out, random_state=random_state)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import (
     BoolArray,
+    Int32Array,
     IntArray,
     checked_array,
     checked_integer,
@@ -101,23 +102,23 @@ class PruningInstance:
     """
 
     tree_offsets: IntArray
-    node_parent: npt.NDArray[np.int32]
+    node_parent: Int32Array
     errors: IntArray
     indptr: IntArray
-    indices: npt.NDArray[np.int32]
-    acquisition_unit: npt.NDArray[np.int32]
-    acquisition_example: npt.NDArray[np.int32]
+    indices: Int32Array
+    acquisition_unit: Int32Array
+    acquisition_example: Int32Array
     acquisition_cost: IntArray
     split_cost: IntArray
     error_unit: Fraction
     cost_unit: Fraction
     n_units: int
     n_examples: int
-    example_leaf: npt.NDArray[np.int32] | None = None
-    internal_nodes: npt.NDArray[np.int32] = field(init=False)
-    parent: npt.NDArray[np.int32] = field(init=False)
+    example_leaf: Int32Array | None = None
+    internal_nodes: Int32Array = field(init=False)
+    parent: Int32Array = field(init=False)
     gain: IntArray = field(init=False)
-    node_depth: npt.NDArray[np.int32] = field(init=False)
+    node_depth: Int32Array = field(init=False)
     in_rounds: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -424,7 +425,7 @@ class PruningInstance:
         return np.searchsorted(self.internal_nodes, self.tree_offsets)
 
     @property
-    def triple_node(self) -> npt.NDArray[np.int32]:
+    def triple_node(self) -> Int32Array:
         """Internal node of each triple, shape (n_triples,)."""
         return np.repeat(np.arange(self.n_internal, dtype=np.int32), np.diff(self.indptr))
 
@@ -433,7 +434,7 @@ class PruningInstance:
         return np.searchsorted(self.indptr, triples, side="right") - 1
 
     @property
-    def triple_tree(self) -> npt.NDArray[np.int32]:
+    def triple_tree(self) -> Int32Array:
         """Tree of each triple, shape (n_triples,)."""
         sizes = np.diff(self.indptr[self.internal_offsets])
         return np.repeat(np.arange(self.n_trees, dtype=np.int32), sizes)
@@ -591,7 +592,7 @@ def _as_integer(text: str, name: str) -> int:
     return int(number)
 
 
-def _depths(parent: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+def _depths(parent: Int32Array) -> Int32Array:
     """Depth of each node, by jumping to ancestors twice as far in each round."""
     depth = (parent >= 0).astype(np.int32)
     ancestor = np.append(parent, np.int32(-1))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import xlogy
 
-from ipforest._internal.arrays import Array, FloatArray, places_in
+from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray, places_in
 from ipforest._internal.rational import INT64_SAFE, as_fraction
 from ipforest.choosing.class_costs import read_class_costs
 from ipforest.ensemble.margin_losses import encode_targets
@@ -52,7 +52,7 @@ class NodeErrors:
         1 for counts; the rounding step of a real-valued loss.
     """
 
-    errors: npt.NDArray[np.int64]
+    errors: IntArray
     error_unit: Fraction
     resolution: Fraction
 
@@ -170,7 +170,7 @@ def _second_order_losses(
     trees: BoostedTrees,
     number: int,
     columns: slice,
-    reached: npt.NDArray[np.int32],
+    reached: Int32Array,
     margins: FloatArray,
     targets: FloatArray,
     weight: FloatArray,
@@ -191,7 +191,7 @@ def _stage_losses(
     trees: BoostedTrees,
     number: int,
     columns: slice,
-    reached: npt.NDArray[np.int32],
+    reached: Int32Array,
     margins: FloatArray,
     targets: FloatArray,
     weight: FloatArray,

@@ -10,13 +10,8 @@ from math import inf
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import (
-    Array,
-    checked_array,
-    read_only,
-)
+from ipforest._internal.arrays import Array, Int32Array, checked_array, read_only
 from ipforest._internal.kernels import clock
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import records_to_csv
@@ -77,7 +72,7 @@ class PruningPath:
     breakpoints: tuple[Fraction, ...]
     errors: tuple[Fraction, ...]
     costs: tuple[Fraction, ...]
-    node_breakpoint: npt.NDArray[np.int32]
+    node_breakpoint: Int32Array
     flow: PathFlow | None
     skipped: tuple[SkippedInterval, ...]
     status: Status

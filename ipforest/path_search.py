@@ -18,14 +18,8 @@ from math import inf
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import (
-    checked_integer,
-    load_arrays,
-    one_line,
-    save_arrays,
-)
+from ipforest._internal.arrays import Int32Array, checked_integer, load_arrays, one_line, save_arrays
 from ipforest._internal.json_text import read_json
 from ipforest._internal.kernels import clock
 from ipforest._internal.progress import ProgressCallback, silent
@@ -362,10 +356,7 @@ def _assemble(
 
 
 def _path_flow(
-    instance: PruningInstance,
-    cut: ParametricCut,
-    subproblems: Sequence[Subproblem],
-    node_breakpoint: npt.NDArray[np.int32],
+    instance: PruningInstance, cut: ParametricCut, subproblems: Sequence[Subproblem], node_breakpoint: Int32Array
 ) -> PathFlow:
     network, reduced = cut.network, cut.reduced
     lambdas = [subproblem.resolved for subproblem in subproblems if subproblem.resolved is not None]

@@ -16,7 +16,7 @@ from sklearn.base import is_classifier
 from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.rational import as_fraction, nonnegative_fraction
 from ipforest.choosing.class_costs import TOTAL_COST
 from ipforest.choosing.measures import name_of, read_scoring
@@ -400,7 +400,7 @@ def _pooled(asked: IntArray, min_samples: int) -> list[int]:
 def draw_tree(
     forest: Forest,
     tree: int,
-    node_lambda: Sequence[Any] | npt.NDArray[Any],
+    node_lambda: Sequence[Any] | Array,
     *,
     lam: object | None = None,
     feature_names: Sequence[str] | None = None,
@@ -565,27 +565,27 @@ class _TreePicture:
     """
 
     places: FloatArray
-    parent: npt.NDArray[np.int32]
-    feature: npt.NDArray[np.int32]
+    parent: Int32Array
+    feature: Int32Array
     node_lambda: FloatArray
     level: float
 
     @property
-    def is_internal(self) -> npt.NDArray[np.bool_]:
+    def is_internal(self) -> BoolArray:
         return np.not_equal(self.feature, LEAF, dtype=bool)
 
     @property
-    def splits(self) -> npt.NDArray[np.bool_]:
+    def splits(self) -> BoolArray:
         """Nodes that test a feature in the pruned tree."""
         return self.is_internal & (self.node_lambda > self.level)
 
     @property
-    def stays(self) -> npt.NDArray[np.bool_]:
+    def stays(self) -> BoolArray:
         """Nodes of the pruned tree, its leaves included."""
         return np.concatenate([[True], self.splits[self.parent[1:]]])
 
 
-def children_lists(parent: npt.NDArray[Any]) -> list[list[int]]:
+def children_lists(parent: Array) -> list[list[int]]:
     """List the children of each node, ascending, from the parents (-1 at a root)."""
     children: list[list[int]] = [[] for _ in parent]
     for node, above in enumerate(parent.tolist()):

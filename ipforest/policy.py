@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, held, read_only
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held, read_only
 from ipforest._internal.kernels import run_in_slices
 from ipforest.choosing.class_costs import cheapest_is_certain
 from ipforest.ensemble import routing
@@ -30,7 +30,7 @@ from ipforest.walks import (
     packed,
 )
 
-Rows = npt.NDArray[np.int64]
+Rows = IntArray
 
 ANSWERS = -1
 """What a policy wants of an example about which it knows enough."""
@@ -60,12 +60,12 @@ class Progress:
     """
 
     values: Array
-    known: npt.NDArray[np.bool_]
-    barred: npt.NDArray[np.bool_]
-    tests: npt.NDArray[np.int32]
-    place: npt.NDArray[np.int32]
-    delayed: npt.NDArray[np.bool_] | None = None
-    given: npt.NDArray[np.bool_] | None = None
+    known: BoolArray
+    barred: BoolArray
+    tests: Int32Array
+    place: Int32Array
+    delayed: BoolArray | None = None
+    given: BoolArray | None = None
 
     @classmethod
     def start(cls, policy: Policy, n_samples: int, n_features: int, delayed: BoolArray | None = None) -> Self:
@@ -144,10 +144,10 @@ class Policy(Protocol):
         """What decides besides the trees' own predictions; empty where these are all."""
 
     @property
-    def features(self) -> npt.NDArray[np.int64]:
+    def features(self) -> IntArray:
         """The features that it may want of an example."""
 
-    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+    def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Move examples on as far as what is known allows; change their tests and place.
 
         Parameters
@@ -174,7 +174,7 @@ class Policy(Protocol):
             Known features may be among them.
         """
 
-    def answer(self, progress: Progress, rows: Rows) -> npt.NDArray[np.float64]:
+    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Predict from what is known, wherever the examples stand.
 
         Returns
@@ -268,11 +268,11 @@ class TreesInOrder:
         return f"{self.trees.n_trees} {'boosted' if isinstance(self.trees, BoostedTrees) else 'averaged'} trees"
 
     @property
-    def features(self) -> npt.NDArray[np.int64]:
+    def features(self) -> IntArray:
         """The features that the trees test."""
         return np.unique(self.trees.feature[self.trees.internal_nodes]).astype(np.int64)
 
-    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+    def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Walk on; the place is the tree and, counted from its root, the node.
 
         A delayed feature is wanted when no tree wants any other.
@@ -323,7 +323,7 @@ class TreesInOrder:
         """Add up the nodes that what is known leads to."""
         return self.foresee(progress, rows)[0]
 
-    def reached(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int64]:
+    def reached(self, progress: Progress, rows: Rows) -> IntArray:
         """Find the node of each tree that what is known leads to, shape (n_rows, n_trees)."""
         nodes = np.empty((rows.size, self.trees.n_trees), dtype=np.int64)
         routing.reached_nodes(self._splits(progress), rows, progress.values, progress.known, nodes)

@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import gcd, lcm
 
 import numpy as np
-import numpy.typing as npt
 
+from ipforest._internal.arrays import Int32Array
 from ipforest._internal.rational import INT64_SAFE
 from ipforest.losses import NodeErrors
 
@@ -17,7 +17,7 @@ MIN_ERROR_BITS = 22
 
 
 def joint_resolution(
-    errors: NodeErrors, parent: npt.NDArray[np.int32], amounts: Iterable[tuple[Fraction, int]]
+    errors: NodeErrors, parent: Int32Array, amounts: Iterable[tuple[Fraction, int]]
 ) -> tuple[NodeErrors, Fraction]:
     """Choose how errors and prices are rounded for a path, as little as 64 bits allow.
 
@@ -70,7 +70,7 @@ def _exact_steps(prices: Iterable[Fraction]) -> Iterator[Fraction]:
         yield Fraction(gcd(*(int(price * denominator) for price in distinct)), denominator)
 
 
-def _ever_coarser(errors: NodeErrors, parent: npt.NDArray[np.int32]) -> Iterator[NodeErrors]:
+def _ever_coarser(errors: NodeErrors, parent: Int32Array) -> Iterator[NodeErrors]:
     """Yield errors as they are, then in units of 2, 4, ... of them while 2^22 units or more remain at the roots."""
     yield errors
     total = int(errors.errors[parent < 0].sum())
@@ -82,7 +82,7 @@ def _ever_coarser(errors: NodeErrors, parent: npt.NDArray[np.int32]) -> Iterator
         )
 
 
-def _positive_gain(errors: NodeErrors, parent: npt.NDArray[np.int32]) -> int:
+def _positive_gain(errors: NodeErrors, parent: Int32Array) -> int:
     """Sum up what splits save, those that save something."""
     is_child = parent >= 0
     below = np.zeros(parent.size, dtype=np.int64)

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.feature_names import column_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import json_object
@@ -140,11 +140,11 @@ class Seller:
     feature_names: tuple[str, ...]
     allow_missing: bool
     class_costs: FloatArray | None = None
-    missing_seen: npt.NDArray[np.bool_] | None = None
+    missing_seen: BoolArray | None = None
     categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
     whole: tuple[int, ...] = ()
-    left_out: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    decision: Callable[[FloatArray], npt.NDArray[np.int64]] | None = None
+    left_out: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    decision: Callable[[FloatArray], IntArray] | None = None
 
     def number(self, column: int, value: Any) -> float:
         """Read a value: a number, a category or its text, or None or an unknown category for one that cannot be had.
@@ -274,15 +274,15 @@ class Seller:
         return tuple(Unit(index, names[index], tuple(features)) for index, features in enumerate(brings))
 
     @property
-    def first_unit(self) -> npt.NDArray[np.int32]:
+    def first_unit(self) -> Int32Array:
         """The unit that brings each feature, shape (n_features,): its own, or its group."""
         return self.costs.first_unit
 
     @property
-    def free_features(self) -> npt.NDArray[np.bool_]:
+    def free_features(self) -> BoolArray:
         """Mark the features that cost nothing, not even as the first of their group, shape (n_features,)."""
         unit_cost = np.append(self.costs.float_unit_costs, 0.0)
-        free: npt.NDArray[np.bool_] = unit_cost[two_units(self.costs)].sum(axis=1) == 0
+        free: BoolArray = unit_cost[two_units(self.costs)].sum(axis=1) == 0
         return free
 
     def purse(self, max_cost: object | None) -> Purse:
@@ -307,7 +307,7 @@ class Seller:
         with_it[0, list(unit.features)] = True
         return float(self.costs.cost_of(with_it)[0] - self.costs.cost_of(without)[0])
 
-    def needs(self, units: Sequence[Unit]) -> npt.NDArray[np.bool_]:
+    def needs(self, units: Sequence[Unit]) -> BoolArray:
         """Mark what is paid for each unit, itself and the fee of its group, shape (n_given, n_units)."""
         needed = np.zeros((len(units), self.costs.n_units), dtype=bool)
         for row, unit in zip(needed, units, strict=True):
@@ -315,7 +315,7 @@ class Seller:
                 row[self.costs.units_of(feature)] = True
         return needed
 
-    def paid_for(self, bought: npt.NDArray[np.bool_], tests: npt.NDArray[np.int32]) -> FloatArray:
+    def paid_for(self, bought: BoolArray, tests: Int32Array) -> FloatArray:
         """Compute what examples pay for features and tests, both of shape (n_samples, n_features)."""
         spent: FloatArray = self.costs.cost_of(bought)
         if self.split_cost:
@@ -404,7 +404,7 @@ class Sessions:
         self._withhold(rows, np.full(rows.size, column))
 
     @property
-    def wanted(self) -> npt.NDArray[np.int32]:
+    def wanted(self) -> Int32Array:
         """The feature that each example wants next, -1 where the model answers, shape (n_samples,)."""
         return self._wanted.copy()
 
@@ -414,13 +414,13 @@ class Sessions:
         return self._seller.paid_for(self.bought, self._progress.tests)
 
     @property
-    def tests(self) -> npt.NDArray[np.int32]:
+    def tests(self) -> Int32Array:
         """How often each example's features were tested, shape (n_samples, n_features); 0 for what cannot be had."""
         withheld = self._progress.barred & self._unpaid
         return np.where(withheld, np.int32(0), self._progress.tests)
 
     @property
-    def bought(self) -> npt.NDArray[np.bool_]:
+    def bought(self) -> BoolArray:
         """The features that each example has paid for, shape (n_samples, n_features)."""
         had = self._progress.tests > 0
         if self._rounds is not None:
@@ -428,12 +428,12 @@ class Sessions:
         return (had & ~self._unpaid) | self._lost
 
     @property
-    def rounds(self) -> npt.NDArray[np.int32]:
+    def rounds(self) -> Int32Array:
         """How often each example has ordered delayed values so far, shape (n_samples,)."""
         return np.zeros(self.n_samples, dtype=np.int32) if self._rounds is None else self._rounds.number.copy()
 
     @property
-    def waits(self) -> npt.NDArray[np.bool_]:
+    def waits(self) -> BoolArray:
         """Whether each example is in a round, whose results come before the next one only, shape (n_samples,)."""
         if self._rounds is None:
             return np.zeros(self.n_samples, dtype=bool)
@@ -450,7 +450,7 @@ class Sessions:
         return self._progress
 
     @property
-    def units_paid(self) -> npt.NDArray[np.bool_]:
+    def units_paid(self) -> BoolArray:
         """The units that each example has paid for, shape (n_samples, n_units)."""
         return self._paid_units[:, :-1].copy()
 
@@ -463,7 +463,7 @@ class Sessions:
         """Turn `outputs` into predictions, shape (n_samples,)."""
         return self._seller.labels(outputs)
 
-    def requests(self, among: npt.NDArray[np.bool_] | None = None) -> list[Request]:
+    def requests(self, among: BoolArray | None = None) -> list[Request]:
         """Say what to buy now: each unit that is wanted, with the examples that want it.
 
         An example that waits for delayed values is in as many requests as its round has units.
@@ -492,19 +492,19 @@ class Sessions:
         asked[self._first_unit[feature], place] = True
         return [Request(self._units[unit], rows[asked[unit]]) for unit in np.flatnonzero(asked.any(axis=1)).tolist()]
 
-    def _asked(self, rows: Rows) -> npt.NDArray[np.bool_]:
+    def _asked(self, rows: Rows) -> BoolArray:
         """Mark what examples want now: the features of their round that are not told, or the wanted one."""
         asked = self._waiting(rows)
         alone = np.flatnonzero(~asked.any(axis=1) & (self._wanted[rows] != ANSWERS))
         asked[alone, self._wanted[rows[alone]]] = True
         return asked
 
-    def _waiting(self, rows: Rows) -> npt.NDArray[np.bool_]:
+    def _waiting(self, rows: Rows) -> BoolArray:
         """Mark the features of the rounds of examples whose values are not told."""
         if self._rounds is None:
             return np.zeros((rows.size, self._first_unit.size), dtype=bool)
         settled = self._progress.known[rows] | self._progress.barred[rows]
-        waiting: npt.NDArray[np.bool_] = self._rounds.together[rows] & ~settled
+        waiting: BoolArray = self._rounds.together[rows] & ~settled
         return waiting
 
     def price(self, rows: Rows) -> FloatArray:
@@ -543,11 +543,7 @@ class Sessions:
         return 0.0 if wants_none or self._paid_units[row, group] else float(self._unit_cost[group])
 
     def tell(
-        self,
-        unit: Unit,
-        rows: npt.ArrayLike,
-        values: npt.ArrayLike,
-        charged: bool | npt.NDArray[np.bool_] | None = None,
+        self, unit: Unit, rows: npt.ArrayLike, values: npt.ArrayLike, charged: bool | BoolArray | None = None
     ) -> None:
         """Give the values of a unit that these examples want, and let the model move on.
 
@@ -570,10 +566,10 @@ class Sessions:
         shape = np.size(rows), len(unit.features)
         told, absent = self._block(unit, shape, values)
         had = ~absent.all(axis=1) if charged is None else charged
-        pays: npt.NDArray[np.bool_] = np.broadcast_to(np.asarray(had, dtype=bool), shape[:1])
+        pays: BoolArray = np.broadcast_to(np.asarray(had, dtype=bool), shape[:1])
         self.tell_numbers(unit, rows, self._seller.numbers(unit.features, told), absent, pays)
 
-    def _block(self, unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.bool_]]:
+    def _block(self, unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> tuple[Array, BoolArray]:
         """Read what was told of a unit, and what of it could not be had."""
         try:
             told, absent = _without_absent(values)
@@ -595,12 +591,7 @@ class Sessions:
         return f"{unit}: expected values of shape {shape}{vector}, a row for each of the examples, got {got}"
 
     def tell_numbers(
-        self,
-        unit: Unit,
-        rows: npt.ArrayLike,
-        values: npt.ArrayLike,
-        absent: npt.NDArray[np.bool_],
-        charged: npt.NDArray[np.bool_],
+        self, unit: Unit, rows: npt.ArrayLike, values: npt.ArrayLike, absent: BoolArray, charged: BoolArray
     ) -> None:
         """Give values as `tell` takes them, but categories by their numbers.
 
@@ -631,7 +622,7 @@ class Sessions:
         self._pay(told[charged], features[0])
         self._advance(told if self._rounds is None else self._without_waiting(told))
 
-    def _want(self, unit: Unit, rows: Rows) -> npt.NDArray[np.bool_]:
+    def _want(self, unit: Unit, rows: Rows) -> BoolArray:
         """Return whether examples want a unit now."""
         if self._rounds is not None:
             return np.asarray(self._asked(rows)[:, list(unit.features)].any(axis=1))
@@ -649,7 +640,7 @@ class Sessions:
         absent = np.array([[cell is None for cell in cells]])
         self._checked([numbers], absent.shape, unit.name, absent=absent)
 
-    def _pay(self, rows: Rows, features: npt.NDArray[Any] | np.integer[Any]) -> None:
+    def _pay(self, rows: Rows, features: Array | np.integer[Any]) -> None:
         self._paid_units[rows[:, None], self._units_of[features]] = True
 
     def _without_waiting(self, rows: Rows) -> Rows:
@@ -659,10 +650,10 @@ class Sessions:
         self._wanted[rows[in_round]] = self._first_of(waiting[in_round])
         return rows[~in_round]
 
-    def _first_of(self, marked: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def _first_of(self, marked: BoolArray) -> IntArray:
         """Return, of the marked features of each row, the one whose unit has the smallest number."""
         by_unit = np.argsort(self._first_unit, kind="stable")
-        first: npt.NDArray[np.int64] = by_unit[np.argmax(marked[:, by_unit], axis=1)]
+        first: IntArray = by_unit[np.argmax(marked[:, by_unit], axis=1)]
         return first
 
     def _advance(self, rows: Rows) -> None:
@@ -719,7 +710,7 @@ class Sessions:
         self._bar(rows, marked)
         return rows[found]
 
-    def _bar(self, rows: Rows, marked: npt.NDArray[np.bool_]) -> None:
+    def _bar(self, rows: Rows, marked: BoolArray) -> None:
         """Withhold marked features, which are not paid then, shape (n_rows, n_features)."""
         place, feature = np.nonzero(marked)
         self._unpaid[rows[place], feature] = True
@@ -735,7 +726,7 @@ class Sessions:
                 return
             self._progress.known[rows, self._wanted[rows]] = True
 
-    def _withhold(self, rows: Rows, features: npt.NDArray[np.int64]) -> None:
+    def _withhold(self, rows: Rows, features: IntArray) -> None:
         """Note that these examples cannot have these features: missing where training knew missing values."""
         self._progress.values[rows, features] = np.nan
         self._progress.barred[rows, features] = True
@@ -765,7 +756,7 @@ class Sessions:
         name: str,
         *,
         one_for_all: bool = False,
-        absent: npt.NDArray[np.bool_] | np.bool_ | None = None,
+        absent: BoolArray | np.bool_ | None = None,
     ) -> Array:
         """Take values in the policy's type, perhaps one for all; NaN stands where they could not be had."""
         try:
@@ -871,20 +862,20 @@ class _Rounds:
         The delayed feature for which the policy began the round.
     """
 
-    delayed: npt.NDArray[np.bool_]
+    delayed: BoolArray
     most: int | None
-    number: npt.NDArray[np.int32]
-    together: npt.NDArray[np.bool_]
-    ordered: npt.NDArray[np.bool_]
-    decisive: npt.NDArray[np.int32]
+    number: Int32Array
+    together: BoolArray
+    ordered: BoolArray
+    decisive: Int32Array
 
     @classmethod
-    def start(cls, delayed: npt.NDArray[np.bool_], n_samples: int, most: int | None) -> Self:
+    def start(cls, delayed: BoolArray, n_samples: int, most: int | None) -> Self:
         together, ordered = np.zeros((2, n_samples, delayed.size), dtype=bool)
         number, decisive = np.zeros((2, n_samples), dtype=np.int32)
         return cls(delayed, most, number, together, ordered, decisive)
 
-    def late(self, rows: Rows) -> npt.NDArray[np.bool_]:
+    def late(self, rows: Rows) -> BoolArray:
         """Mark the features for which examples may wait no more, shape (n_rows, n_features)."""
         if self.most is None:
             return np.zeros((rows.size, self.delayed.size), dtype=bool)
@@ -1275,7 +1266,7 @@ class Demand:
     predictions: Array
     outputs: FloatArray
     paid: FloatArray
-    bought: npt.NDArray[np.bool_]
+    bought: BoolArray
 
     @classmethod
     def of(cls, sessions: Sessions) -> Self:
@@ -1365,7 +1356,7 @@ def _told(known: Known | None) -> Iterable[tuple[Any, Any]]:
     return known.items()
 
 
-def _without_absent(values: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.bool_]]:
+def _without_absent(values: npt.ArrayLike) -> tuple[Array, BoolArray]:
     """Part values into an array, NaN where they could not be had, and a mask of these: None and masked entries.
 
     Raises

@@ -18,7 +18,7 @@ class Settings:
     Estimators take them as a parameter of which None means the defaults, see `Grouped`; fields are set in clones and
     searched by ``set_params`` and `sklearn.model_selection.GridSearchCV` as ``growth__max_depth``. A subclass is a
     dataclass with ``frozen=True, slots=True, repr=False`` and a default for each field, which checks itself in
-    ``__post_init__``.
+    ``__post_init__``: a value that is none of those allowed raises a TypeError or ValueError that names the field.
 
     Attributes
     ----------

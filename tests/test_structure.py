@@ -146,7 +146,7 @@ WRAPPERS = {"AdaptedClassifier", "ReadableTree"}
 
 
 def owners_of_fit() -> Iterator[tuple[str, ast.FunctionDef]]:
-    """Give each ``fit`` of the estimators that buy, with the class that it is of."""
+    """Give each ``fit`` of the estimators that buy, and what comes in place of the template, with the class."""
     buys = {"BudgetedEstimator"}
     classes = [
         node
@@ -158,13 +158,13 @@ def owners_of_fit() -> Iterator[tuple[str, ast.FunctionDef]]:
         buys |= more
     for node in classes:
         if node.name in buys:
-            yield from ((node.name, part) for part in node.body if getattr(part, "name", "") == "fit")
+            yield from ((node.name, part) for part in node.body if getattr(part, "name", "") in ("fit", "_fit"))
 
 
 def test_every_fit_is_the_one_template():
-    fits = dict(owners_of_fit())
+    fits = [(name, fit) for name, fit in owners_of_fit() if name != "BudgetedEstimator"]
     assert len(fits) > 6
-    own = {name for name, fit in fits.items() if "self._fit(" not in ast.unparse(fit)}
+    own = {name for name, fit in fits if "._fit(" not in ast.unparse(fit)}
     assert own == WRAPPERS
 
 

@@ -17,6 +17,7 @@ Array: TypeAlias = npt.NDArray[Any]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
+Int32Array: TypeAlias = npt.NDArray[np.int32]
 
 CACHE_LINE = 64
 

@@ -9,7 +9,8 @@ from numbers import Rational
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+
+from ipforest._internal.arrays import IntArray
 
 Number: TypeAlias = int | float | str | Decimal | Fraction
 
@@ -93,7 +94,7 @@ def coarsened(number: Fraction, fixed: int, scaled: int, largest: int) -> Fracti
     return number.limit_denominator(max(1, largest // (fixed + ceil(number * scaled) + 1)))
 
 
-def exact_sum(values: npt.NDArray[np.int64]) -> int:
+def exact_sum(values: IntArray) -> int:
     """Sum int64 numbers without overflow, as a Python integer."""
     high = int(np.sum(values >> 32, dtype=np.int64))
     low = int(np.sum(values & 0xFFFFFFFF, dtype=np.int64))

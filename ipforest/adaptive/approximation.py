@@ -88,11 +88,6 @@ class PairSearch(Settings):
     n_folds : int, default=5
         Folds by which the full model's losses are found on examples that it was not trained on; with 1, on those that
         it was trained on.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "search"
@@ -193,14 +188,10 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldO
     estimator: Any
     _: KW_ONLY
     search: PairSearch | None = None
-    feature_costs: Any = None
-    budget: Any = None
     max_cost: Any = None
     class_costs: Any = None
     scoring: str | None = None
-    validation_fraction: float | None = 0.25
     n_jobs: int | None = None
-    random_state: Any = None
 
     @abstractmethod
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:

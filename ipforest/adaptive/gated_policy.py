@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from ipforest.classifier_trees.feature_map import FeatureMap
 from ipforest.learners.greedy_miser import Squared
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, compared, ordered_together
@@ -53,7 +52,7 @@ class GatedPolicy:
         """The features that the gate or a model may want."""
         return np.unique(np.concatenate([part.features for part in self._parts])).astype(np.int64)
 
-    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+    def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Walk on in the gate, and then in the model that it has chosen."""
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
         state = progress.place[:, 0]
@@ -72,7 +71,7 @@ class GatedPolicy:
                 together[here] = ordered_together(policy, self._progress_of(part, progress), rows[here])
         return together
 
-    def _advance_part(self, part: int, progress: Progress, rows: Rows, wanted: npt.NDArray[np.int32]) -> Rows:
+    def _advance_part(self, part: int, progress: Progress, rows: Rows, wanted: Int32Array) -> Rows:
         """Move on the examples that stand in one part; return those that have come to its end."""
         here = np.flatnonzero(progress.place[rows, 0] == part)
         if here.size:
@@ -130,7 +129,7 @@ class _FixedFeatures:
         together[:, self._wants] = True
         return together
 
-    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+    def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Count what is known; give the first feature that is not."""
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
         for position, feature in enumerate(self._wants.tolist()):

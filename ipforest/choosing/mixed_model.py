@@ -13,14 +13,14 @@ from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import _safe_indexing
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 
 if TYPE_CHECKING:
     from ipforest.session import Demand, Fetch, Known, Session, Unit
 
 __all__ = ["MixedModel"]
 
-Keys = Sequence[Hashable] | npt.NDArray[Any]
+Keys = Sequence[Hashable] | Array
 
 
 class MixedModel:
@@ -114,7 +114,7 @@ class MixedModel:
         """Return which features each example buys with the model drawn for it, shape (n_samples, n_features)."""
         return self._joined(X, keys, lambda model, part: model.acquired(part))
 
-    def feature_usage(self, X: npt.ArrayLike, keys: Keys | None = None) -> npt.NDArray[np.int32]:
+    def feature_usage(self, X: npt.ArrayLike, keys: Keys | None = None) -> Int32Array:
         """Count how often each example tests each feature, shape (n_samples, n_features)."""
         return self._joined(X, keys, lambda model, part: model.feature_usage(part))
 

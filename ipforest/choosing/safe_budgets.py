@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t
 
+from ipforest._internal.arrays import FloatArray
+
 __all__ = ["BOUNDS", "keeps"]
 
 BOUNDS = ("betting", "student")
@@ -43,13 +45,13 @@ def keeps(paid: npt.ArrayLike, budget: float, highest: float, confidence: float 
     return bool(_capital(costs / highest, budget / highest, confidence).max() >= 1 / (1 - confidence))
 
 
-def _upper_end(costs: npt.NDArray[np.float64], confidence: float) -> float:
+def _upper_end(costs: FloatArray, confidence: float) -> float:
     if costs.size < 2:
         return np.inf
     return float(costs.mean() + t.ppf(confidence, costs.size - 1) * costs.std(ddof=1) / sqrt(costs.size))
 
 
-def _capital(costs: npt.NDArray[np.float64], budget: float, confidence: float) -> npt.NDArray[np.float64]:
+def _capital(costs: FloatArray, budget: float, confidence: float) -> FloatArray:
     """Follow the capital of a gambler whose bet is that costs between 0 and 1 are below a budget.
 
     A bet depends on earlier costs only, so the capital is a supermartingale if the expected cost is above the budget.

@@ -132,13 +132,8 @@ class AdaBoostRS(ClassifierTreeEstimator):
 
     n_trees: int = 200
     max_depth: int = 2
-    feature_costs: Any = None
-    split_cost: Any = 0
-    budget: Any = None
     class_costs: Any = None
     scoring: str | None = None
-    validation_fraction: float | None = 0.25
-    random_state: Any = None
 
     def _make_feature_map(self) -> FeatureMap:
         seed = check_random_state(self.random_state).randint(2**31 - 1)

@@ -40,11 +40,6 @@ class AndOrObjective(Settings):
         See `ipforest.classifier_trees.CSTC`.
     class_weight : dict, "balanced" or None, default="balanced"
         Class costs take their place.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "objective"
@@ -98,13 +93,8 @@ class AndOrCascade(ClassifierTreeEstimator):
 
     objective: AndOrObjective | None = None
     feature_map: Any = None
-    feature_costs: Any = None
-    split_cost: Any = 0
-    budget: Any = None
     class_costs: Any = None
     scoring: str | None = None
-    validation_fraction: float | None = 0.25
-    random_state: Any = None
 
     @property
     def _class_weight(self) -> Any:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.objective import NodeProblem, Objective
 from ipforest.classifier_trees.relaxation import CostBound
@@ -260,7 +259,7 @@ def _minimiser(problem: NodeProblem, settings: DescentSettings) -> Minimiser:
     return _ConjugateGradient(problem, settings.max_gradient_steps)
 
 
-def _free(problem: NodeProblem, bound: _Bound) -> npt.NDArray[np.int64]:
+def _free(problem: NodeProblem, bound: _Bound) -> IntArray:
     """Find the weights that may move: neither clamped by their l1 norm nor in need of a locked resource."""
     goal = problem.objective
     stuck = (bound.gamma == 0) if goal.rho else np.zeros(bound.gamma.size, dtype=bool)
@@ -310,7 +309,7 @@ class _ConjugateGradient:
         self.curvature = weight @ np.square(phi)
         self.free, self.phi = np.arange(phi.shape[1]), phi
 
-    def _narrow(self, free: npt.NDArray[np.int64]) -> None:
+    def _narrow(self, free: IntArray) -> None:
         """Keep the columns of free weights only; what is stuck at zero stays there while the block is optimised."""
         if free.size < self.free.size:
             self.free, self.phi = free, self.phi[:, np.isin(self.free, free)]
@@ -351,12 +350,7 @@ class RestrictedBound:
     """
 
     def __init__(
-        self,
-        problem: NodeProblem,
-        cost: CostBound,
-        gamma: FloatArray,
-        free: npt.NDArray[np.int64],
-        phi: FloatArray,
+        self, problem: NodeProblem, cost: CostBound, gamma: FloatArray, free: IntArray, phi: FloatArray
     ) -> None:
         goal = problem.objective
         self.problem, self.cost, self.free, self.phi = problem, cost, free, phi

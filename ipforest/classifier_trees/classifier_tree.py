@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from ipforest._internal.arrays import Array, FloatArray, read_only
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, read_only
 
 TERMINAL = -1
 """In place of a child: examples leave the tree here, with the answer of the node."""
@@ -40,15 +39,15 @@ class ClassifierTree:
         ``on_path[k, j]``: node j is node k or above it.
     """
 
-    upper: npt.NDArray[np.int64]
-    lower: npt.NDArray[np.int64]
+    upper: IntArray
+    lower: IntArray
     coef: FloatArray
     intercept: FloatArray
     threshold: FloatArray
     answer_coef: FloatArray | None = None
     answer_intercept: FloatArray | None = None
-    parent: npt.NDArray[np.int64] = field(init=False)
-    on_path: npt.NDArray[np.bool_] = field(init=False)
+    parent: IntArray = field(init=False)
+    on_path: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
         n_nodes = self.coef.shape[0]
@@ -88,22 +87,22 @@ class ClassifierTree:
         return int(self.coef.shape[0])
 
     @property
-    def depth(self) -> npt.NDArray[np.int64]:
+    def depth(self) -> IntArray:
         """Depth of each node, 0 for the root, shape (n_nodes,)."""
         return np.asarray(self.on_path.sum(axis=1) - 1)
 
     @property
-    def is_leaf(self) -> npt.NDArray[np.bool_]:
+    def is_leaf(self) -> BoolArray:
         """Return which nodes have no children, shape (n_nodes,)."""
         return np.asarray((self.upper == TERMINAL) & (self.lower == TERMINAL))
 
     @property
-    def answers(self) -> npt.NDArray[np.bool_]:
+    def answers(self) -> BoolArray:
         """Return which nodes have a terminal element, shape (n_nodes,)."""
         return np.asarray((self.upper == TERMINAL) | (self.lower == TERMINAL))
 
     @property
-    def level_order(self) -> npt.NDArray[np.int64]:
+    def level_order(self) -> IntArray:
         """Return the nodes from the root downwards."""
         return np.argsort(self.depth, kind="stable")
 
@@ -196,7 +195,7 @@ class ClassifierTree:
                     arrival[:, child] = part
         return arrival, leaving
 
-    def route(self, phi: FloatArray) -> npt.NDArray[np.int64]:
+    def route(self, phi: FloatArray) -> IntArray:
         """Find the node whose terminal element each example leaves by, hard thresholds, shape (n_samples,)."""
         last = np.zeros(phi.shape[0], dtype=np.int64)
         for node in np.flatnonzero(~self.is_leaf):
@@ -206,7 +205,7 @@ class ClassifierTree:
             last[here] = np.where(child == TERMINAL, node, child)
         return last
 
-    def answer(self, phi: FloatArray, last: npt.NDArray[np.int64] | None = None) -> FloatArray:
+    def answer(self, phi: FloatArray, last: IntArray | None = None) -> FloatArray:
         """Compute the answer of each example's last node, shape (n_samples,)."""
         last = self.route(phi) if last is None else last
         coef, intercept = self.answers_by

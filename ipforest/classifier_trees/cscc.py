@@ -28,11 +28,6 @@ class ChainObjective(RelaxedObjective):
     class_weight : dict, "balanced" or None, default="balanced"
         The weights w of (19), in whose place class costs come. With squared loss the keys of a dict are values of the
         target, and "balanced" is for a target of two values: one of more is not weighted then.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     n_nodes: int = 5

@@ -29,11 +29,6 @@ class TreeObjective(RelaxedObjective):
     structure : {"pruned", "greedy", "full"}, default="pruned"
         How the shape is found: a balanced tree, optimised and then pruned on validation data (3.6.1), grown node by
         node (3.6.2), or balanced.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     depth: int = 3

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
 from ipforest._internal.arrays import FloatArray, IntArray
@@ -122,7 +121,7 @@ class _Below:
     """
 
     loss: FloatArray
-    nodes: npt.NDArray[np.int64]
+    nodes: IntArray
     arrival: FloatArray
     leaving: FloatArray
 

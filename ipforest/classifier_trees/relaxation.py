@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.resources import Resources
 
@@ -22,7 +21,7 @@ class CostBound(Protocol):
     """Upper bound of the relaxed cost as a function of one node's squared weights and of where examples go."""
 
     @property
-    def locked(self) -> npt.NDArray[np.bool_]:
+    def locked(self) -> BoolArray:
         """Return which resources have eta = 0: weights of this node that need them stay 0, shape (n_resources,)."""
 
     def __call__(
@@ -100,10 +99,10 @@ class _PathBound:
     come to.
     """
 
-    locked: npt.NDArray[np.bool_]
+    locked: BoolArray
     slope: FloatArray
     fixed: FloatArray
-    exits: npt.NDArray[np.int64]
+    exits: IntArray
 
     def __call__(
         self, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
@@ -152,7 +151,7 @@ class _StageBound:
     `slope` has shape (n_resources,); `fixed` is what the auxiliary variables come to.
     """
 
-    locked: npt.NDArray[np.bool_]
+    locked: BoolArray
     slope: FloatArray
     of_node: FloatArray
     fixed: float

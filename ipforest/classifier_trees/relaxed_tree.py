@@ -51,11 +51,6 @@ class RelaxedObjective(Settings):
         Strength of the l1 norm.
     spread : float, default=3.0
         With squared loss, the standard deviation that the target is scaled to: the larger, the harder (4) routes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "objective"
@@ -79,14 +74,9 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
 
     feature_map: Any = None
     descent: DescentSettings | None = None
-    feature_costs: Any = None
-    split_cost: Any = 0
-    budget: Any = None
     class_costs: Any = None
     scoring: str | None = None
-    validation_fraction: float | None = 0.25
     n_jobs: int | None = None
-    random_state: Any = None
 
     exits_pay = False
     trains_with_weights = True

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import BoolArray, FloatArray
 from ipforest.costs import FeatureCosts
 
 
@@ -80,10 +79,10 @@ class Resources:
         """Sum the squared weights that need each resource, shape (n_resources, n_nodes)."""
         return np.asarray(self.members @ np.square(np.atleast_2d(coef)).T)
 
-    def used(self, coef: FloatArray) -> npt.NDArray[np.bool_]:
+    def used(self, coef: FloatArray) -> BoolArray:
         """Return which resources each node needs, shape (n_resources, n_nodes)."""
         return np.asarray(self.members @ (np.atleast_2d(coef) != 0).T) > 0
 
-    def path_cost(self, coef: FloatArray, on_path: npt.NDArray[np.bool_]) -> FloatArray:
+    def path_cost(self, coef: FloatArray, on_path: BoolArray) -> FloatArray:
         """Compute what leaving by each node costs, (8): everything that nodes on its path need, shape (n_nodes,)."""
         return np.asarray(self.prices @ (self.used(coef) @ on_path.T))

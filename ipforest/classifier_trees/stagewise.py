@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -33,11 +32,6 @@ class StagewiseRegression(ClassifierTreeEstimator):
     loss = "squared"
 
     feature_map: BoostingTrick | None = None
-    feature_costs: Any = None
-    split_cost: Any = 0
-    budget: Any = None
-    validation_fraction: float | None = 0.25
-    random_state: Any = None
 
     def _make_feature_map(self) -> FeatureMap:
         return (

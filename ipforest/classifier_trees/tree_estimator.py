@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Self
 
@@ -28,7 +28,7 @@ from ipforest.classifier_trees.ranking import ndcg_at
 from ipforest.classifier_trees.resources import Resources
 from ipforest.classifier_trees.smooth_losses import LOSSES
 from ipforest.classifier_trees.tree_policy import TreeOfClassifiers
-from ipforest.estimator import BudgetedEstimator, Given
+from ipforest.estimator import Given, PricedEstimator
 from ipforest.policy import Policy
 
 RANKS_COUNTED = 5
@@ -107,7 +107,8 @@ class MeasuredTree:
     cost: float
 
 
-class ClassifierTreeEstimator(BudgetedEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassifierTreeEstimator(PricedEstimator):
     """Base of CSTC, CSCC, Cronus, ASTC and their relatives.
 
     Attributes
@@ -121,12 +122,14 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         With logistic loss.
     """
 
-    loss: str
-    feature_map: Any = None
-    split_cost: Any
-    validation_fraction: float | None
+    takes_missing = True
     trains_with_weights = False
     _dtype = np.float64
+
+    split_cost: Any = 0
+
+    loss: str = field(init=False)
+    feature_map: Any = field(init=False)
 
     @abstractmethod
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
@@ -316,7 +319,6 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         else:
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
         return tags
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest.classifier_trees.classifier_tree import TERMINAL, ClassifierTree
 from ipforest.classifier_trees.feature_map import FeatureMap
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
@@ -69,7 +69,7 @@ class TreeOfClassifiers:
         """The features that nodes weigh."""
         return np.unique(np.concatenate(self._wants)).astype(np.int64)
 
-    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+    def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Move on; the place is the node, and 1 once the example has left the tree by it."""
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
         for node in range(self._tree.n_nodes):

@@ -10,56 +10,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from ipforest._internal.arrays import one_line
-from ipforest.cli import (
-    atlas,
-    bench,
-    crosscheck,
-    data,
-    demo,
-    fit,
-    frontier,
-    instances,
-    integral,
-    path,
-    predict,
-    prove,
-    prune,
-    report,
-    reproduce,
-    rules,
-    session,
-    study,
-    tu,
-    verify,
-    versions,
-)
 from ipforest.cli.options import BAD_INPUT, INTERRUPTED
 
 COMMANDS = (
-    demo,
-    fit,
-    predict,
-    report,
-    session,
-    rules,
-    prune,
-    path,
-    verify,
-    crosscheck,
-    prove,
-    study,
-    tu,
-    integral,
-    atlas,
-    instances,
-    reproduce,
-    frontier,
-    data,
-    bench,
-    versions,
+    *("demo", "fit", "predict", "report", "session", "rules"),
+    *("prune", "path", "verify"),
+    *("crosscheck", "prove", "study", "tu", "integral", "atlas", "instances"),
+    *("reproduce", "frontier", "data", "bench", "versions"),
 )
+"""The modules, in the order of the help."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -92,5 +54,5 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS:
-        command.add(commands)
+        import_module(f"ipforest.cli.{command}").add(commands)
     return parser

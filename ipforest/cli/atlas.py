@@ -10,10 +10,10 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_number,
     add_out_option,
+    add_seed,
     out_directory,
-    positive_integer,
-    seed_number,
 )
 
 
@@ -21,10 +21,8 @@ def add(commands: Subparsers) -> None:
     """Describe the command."""
     command = add_command(commands, "atlas", run, "Variants of the pruning problem: which relaxations are integral.")
     command.add_argument("variants", nargs="*", metavar="NAME", help="variants (default: all)")
-    command.add_argument(
-        "--problems", type=positive_integer, default=16, metavar="N", help="random problems for each (default: 16)"
-    )
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the problems (default: 0)")
+    add_number(command, "--problems", 16, "random problems for each")
+    add_seed(command, "seed of the problems")
     add_out_option(command, "atlas.md and the smallest fractional vertex of each variant that has one")
 
 

@@ -11,11 +11,11 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_seed,
     new_table,
     out_directory,
     plain_console,
     positive_integer,
-    seed_number,
 )
 
 SOLVING = {
@@ -69,7 +69,7 @@ def add(commands: Subparsers) -> None:
         help="trees and examples, of synthetic data; may be repeated; training has no number of trees, so that T is "
         "passed over there (default: a range of sizes)",
     )
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the synthetic forests (default: 0)")
+    add_seed(command, "seed of the synthetic forests")
     command.add_argument("--out", metavar="DIR", default=".", help="where the CSV goes (default: the current folder)")
 
 

@@ -12,9 +12,9 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_number,
+    add_seed,
     out_directory,
-    positive_integer,
-    seed_number,
 )
 
 
@@ -23,10 +23,8 @@ def add(commands: Subparsers) -> None:
     command = add_command(
         commands, "crosscheck", run, "Solve small random problems by every method and compare in exact arithmetic."
     )
-    command.add_argument(
-        "--instances", type=positive_integer, default=500, metavar="N", help="how many problems (default: 500)"
-    )
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the problems (default: 0)")
+    add_number(command, "--instances", 500, "how many problems")
+    add_seed(command, "seed of the problems")
     command.add_argument(
         "--methods",
         nargs="+",

@@ -14,13 +14,13 @@ from ipforest.cli.options import (
     Subparsers,
     add_command,
     add_data_options,
+    add_number,
     add_out_option,
     exact_number,
     make_kernels_ready,
     new_table,
     out_directory,
     plain_console,
-    positive_integer,
     seconds,
 )
 
@@ -48,9 +48,7 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--budget", metavar="B", help="average cost per example (default: half of what the whole forest costs)"
     )
-    command.add_argument(
-        "--seeds", type=positive_integer, default=3, metavar="N", help="seeds of the comparison (default: 3)"
-    )
+    add_number(command, "--seeds", 3, "seeds of the comparison")
     command.add_argument(
         "--all-features", action="store_true", help="try all features at a split (default: the square root of them)"
     )

@@ -21,6 +21,7 @@ from ipforest.cli.options import (
     add_command,
     add_format_options,
     add_search_options,
+    add_seed,
     exact_number,
     made_directory,
     make_kernels_ready,
@@ -29,7 +30,6 @@ from ipforest.cli.options import (
     positive_integer,
     print_note,
     read_price_list,
-    seed_number,
     table_format,
     warnings_as_notes,
 )
@@ -104,9 +104,7 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--test-share", default="0.25", metavar="S", help="share of the rows held out to measure on (default: 0.25)"
     )
-    command.add_argument(
-        "--seed", type=seed_number, default=0, help="seed of the model and of what is held out (default: 0)"
-    )
+    add_seed(command, "seed of the model and of what is held out")
 
 
 def add_table_options(command: ArgumentParser, *, required: bool) -> None:

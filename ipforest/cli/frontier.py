@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.fit import add_table_options, one_hot, read_table, text_columns
-from ipforest.cli.options import (
-    DONE,
-    Arguments,
-    Subparsers,
-    add_command,
-    positive_integer,
-    seed_number,
-    warnings_as_notes,
-)
+from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, add_number, add_seed, warnings_as_notes
 
 if TYPE_CHECKING:
     from ipforest.datasets import Dataset
@@ -48,24 +40,17 @@ def add(commands: Subparsers) -> None:
         action="store_true",
         help="ablation of BudgetBoost and BudgetForest: one component removed at a time",
     )
-    command.add_argument("--seeds", type=positive_integer, default=5, metavar="N", help="seeds (default: 5)")
-    command.add_argument("--seed", type=seed_number, default=0, help="first seed (default: 0)")
-    command.add_argument(
+    add_number(command, "--seeds", 5, "seeds")
+    add_seed(command, "first seed")
+    add_number(
+        command,
         "--trees",
-        type=positive_integer,
-        default=100,
+        100,
+        "trees of the forests of methods that are not ours; boosting has at most four times as many rounds",
         metavar="T",
-        help="trees of the forests of methods that are not ours; boosting has at most four times as many rounds "
-        "(default: 100)",
     )
-    command.add_argument(
-        "--rows",
-        type=positive_integer,
-        default=15_000,
-        metavar="N",
-        help="examples to train on at most, and half as many to choose on (default: 15000)",
-    )
-    command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
+    add_number(command, "--rows", 15_000, "examples to train on at most, and half as many to choose on")
+    add_number(command, "--jobs", 1, "cells at once")
     command.add_argument("--page", metavar="FILE", help="write what was found as a page in Markdown, too")
     command.add_argument("--out", metavar="DIR", default="frontier", help="where the files go (default: frontier)")
 

@@ -10,9 +10,9 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_number,
+    add_seed,
     plain_console,
-    positive_integer,
-    seed_number,
 )
 
 
@@ -21,14 +21,8 @@ def add(commands: Subparsers) -> None:
     text = "Ask whether every vertex of a program's relaxation is integral; exit 1 unless that is proved."
     command = add_command(commands, "integral", run, text)
     command.add_argument("file", metavar="FILE", help="linear program: .mps or .lp")
-    command.add_argument(
-        "--objectives",
-        type=positive_integer,
-        default=50,
-        metavar="N",
-        help="random objectives to try where there is no certificate (default: 50)",
-    )
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of these objectives (default: 0)")
+    add_number(command, "--objectives", 50, "random objectives to try where there is no certificate")
+    add_seed(command, "seed of these objectives")
 
 
 def run(options: Arguments) -> int:

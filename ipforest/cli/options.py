@@ -41,6 +41,18 @@ def add_command(commands: Subparsers, name: str, run: Any, description: str) -> 
     return command
 
 
+def add_number(command: Any, option: str, default: int, what: str, metavar: str = "N") -> None:
+    """Add an option that is an integer >= 1."""
+    command.add_argument(
+        option, type=positive_integer, default=default, metavar=metavar, help=f"{what} (default: {default})"
+    )
+
+
+def add_seed(command: Any, what: str) -> None:
+    """Add the option of a seed."""
+    command.add_argument("--seed", type=seed_number, default=0, help=f"{what} (default: 0)")
+
+
 def add_out_option(command: argparse.ArgumentParser, files: str) -> None:
     """Add the option that names the folder for files."""
     command.add_argument("--out", metavar="DIR", help=f"write {files} there")
@@ -51,10 +63,8 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--data", default="breast_cancer", metavar="NAME", help="data set: bundled, or a file of $IPFOREST_DATA"
     )
-    command.add_argument(
-        "--trees", type=positive_integer, default=40, metavar="T", help="trees of the forest (default: 40)"
-    )
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the splits and the forest (default: 0)")
+    add_number(command, "--trees", 40, "trees of the forest", metavar="T")
+    add_seed(command, "seed of the splits and the forest")
 
 
 def add_problem_options(command: argparse.ArgumentParser) -> None:

@@ -17,13 +17,13 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_number,
     add_out_option,
     add_problem_options,
     exact_number,
     new_table,
     out_directory,
     plain_console,
-    positive_integer,
     print_notes,
     read_problem,
 )
@@ -48,9 +48,7 @@ def add(commands: Subparsers) -> None:
     )
     add_problem_options(command)
     command.add_argument("--budget", metavar="B", help="also report the best pruning with this average cost")
-    command.add_argument(
-        "--rows", type=positive_integer, default=15, metavar="N", help="rows of the table printed (default: 15)"
-    )
+    add_number(command, "--rows", 15, "rows of the table printed")
     add_out_option(command, "path.png, path.csv, path.json and path.cert (the certificate of all breakpoints)")
 
 

@@ -9,16 +9,16 @@ from ipforest.cli.options import (
     Subparsers,
     add_command,
     add_out_option,
+    add_seed,
     out_directory,
     plain_console,
-    seed_number,
 )
 
 
 def add(commands: Subparsers) -> None:
     """Describe the command."""
     command = add_command(commands, "prove", run, "Examine the papers' claims one by one.")
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the random instances (default: 0)")
+    add_seed(command, "seed of the random instances")
     add_out_option(command, "claims.md and claims.json")
 
 

@@ -6,14 +6,7 @@ import json
 import math
 from functools import partial
 
-from ipforest.cli.options import (
-    DONE,
-    Arguments,
-    Subparsers,
-    add_command,
-    add_format_options,
-    seed_number,
-)
+from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, add_format_options, add_seed, seed_number
 from ipforest.cli.saved_models import add_model_options, read_model, read_rows, read_target, using
 
 
@@ -43,7 +36,7 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--resamples", type=seed_number, default=999, metavar="N", help="bootstrap drawings (default: 999; 0 for none)"
     )
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the bootstrap (default: 0)")
+    add_seed(command, "seed of the bootstrap")
     add_format_options(command)
 
 

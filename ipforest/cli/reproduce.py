@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, positive_integer, seed_number
+from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, add_number, add_seed, positive_integer
 
 if TYPE_CHECKING:
     from ipforest.experiments.experiment import Experiment
@@ -38,7 +38,7 @@ def add(commands: Subparsers) -> None:
         help="the committed records of --page (default: notebooks/results)",
     )
     command.add_argument("--quick", action="store_true", help="small sizes and few runs: a few minutes")
-    command.add_argument("--seed", type=seed_number, default=0, help="first seed (default: 0)")
+    add_seed(command, "first seed")
     command.add_argument(
         "--settings",
         default="ours",
@@ -46,7 +46,7 @@ def add(commands: Subparsers) -> None:
         help="of the methods: printed (as the paper says), authors (as its authors ran it) or ours, as far as --list "
         "shows them (default: ours)",
     )
-    command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
+    add_number(command, "--jobs", 1, "cells at once")
     command.add_argument(
         "--dask",
         metavar="ADDRESS",

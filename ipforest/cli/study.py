@@ -8,11 +8,11 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_number,
     add_out_option,
+    add_seed,
     out_directory,
     plain_console,
-    positive_integer,
-    seed_number,
 )
 
 
@@ -26,10 +26,8 @@ def add(commands: Subparsers) -> None:
         metavar="NAME | FILE.py:NAME",
         help="a known formulation, or one that a file registers or defines; the file is run",
     )
-    command.add_argument(
-        "--instances", type=positive_integer, default=24, metavar="N", help="random problems (default: 24)"
-    )
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the problems (default: 0)")
+    add_number(command, "--instances", 24, "random problems")
+    add_seed(command, "seed of the problems")
     add_out_option(command, "study.html, study.json and the counterexamples")
 
 

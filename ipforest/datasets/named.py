@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import load_arrays
+from ipforest._internal.arrays import Array, IntArray, load_arrays
 from ipforest.costs import FeatureCosts
 
 DATA_VARIABLE = "IPFOREST_DATA"
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 GENERATED = ("cube", "cube_nm", "cube_nuc")
+
+CORNERS = tuple(f"{label:03b}" for label in range(8))
+"""The classes of the generated data sets, by their bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -50,14 +52,14 @@ class Dataset:
     """
 
     name: str
-    X: npt.NDArray[Any]
-    y: npt.NDArray[np.int64]
+    X: Array
+    y: IntArray
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
     costs: FeatureCosts
-    currency: str
-    split: npt.NDArray[np.uint8] | None
-    queries: npt.NDArray[np.int64] | None = None
+    currency: str = "features"
+    split: npt.NDArray[np.uint8] | None = None
+    queries: IntArray | None = None
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2:
@@ -142,10 +144,8 @@ def cube(n_samples: int = 4000, seed: int = 0) -> Dataset:
         X=X,
         y=y,
         feature_names=tuple(f"x{column}" for column in range(20)),
-        class_names=tuple(f"{label:03b}" for label in range(8)),
+        class_names=CORNERS,
         costs=FeatureCosts.uniform(20),
-        currency="features",
-        split=None,
     )
 
 
@@ -172,10 +172,8 @@ def cube_nm(n_samples: int = 4000, seed: int = 0) -> Dataset:
         X=X,
         y=y,
         feature_names=(*(f"context{k}" for k in range(5)), *(f"x{b}.{k}" for b in range(5) for k in range(10))),
-        class_names=tuple(f"{label:03b}" for label in range(8)),
+        class_names=CORNERS,
         costs=FeatureCosts.uniform(55),
-        currency="features",
-        split=None,
     )
 
 
@@ -200,10 +198,8 @@ def cube_nuc(n_samples: int = 4000, seed: int = 0) -> Dataset:
         X=X,
         y=y,
         feature_names=tuple(f"{kind}{column}" for kind in ("cheap", "costly") for column in range(10)),
-        class_names=tuple(f"{label:03b}" for label in range(8)),
+        class_names=CORNERS,
         costs=FeatureCosts([Fraction(2, 3)] * 10 + [Fraction(4, 3)] * 10),
-        currency="features",
-        split=None,
     )
 
 
@@ -223,8 +219,6 @@ def _load_bundled(name: str) -> Dataset:
         feature_names=tuple(map(str, bunch.feature_names)),
         class_names=tuple(map(str, bunch.target_names)),
         costs=FeatureCosts.uniform(bunch.data.shape[1]),
-        currency="features",
-        split=None,
     )
 
 
@@ -257,5 +251,5 @@ def _load_stored(name: str) -> Dataset:
     )
 
 
-def _stored_costs(arrays: dict[str, npt.NDArray[Any]]) -> FeatureCosts:
+def _stored_costs(arrays: dict[str, Array]) -> FeatureCosts:
     return FeatureCosts.from_discounts(arrays["costs"], arrays["costs_in_group"], arrays["cost_group"])

@@ -633,7 +633,7 @@ def write_c_model(model: BudgetedEstimator) -> str:
         classes=", ".join(map(_text, classes or [""])),
         features=", ".join(map(_text, document["features"])),
         categories=", ".join(_text(name) for names in categories for name in names) or '""',
-        first_category=_listed(np.cumsum([0, *map(len, categories)]).tolist()),
+        first_category=_listed(_starts(map(len, categories))),
         is_whole=_listed(document["whole"]),
         comes_with=_listed([members[0] for members in document["comes_with"]]),
         unit_cost=_listed(prices["unit_cost"]),
@@ -658,8 +658,8 @@ def write_c_model(model: BudgetedEstimator) -> str:
 
 def _sets(ensembles: Sequence[dict[str, Any]]) -> dict[str, str]:
     """List the sets of categories of all ensembles one after another."""
-    sets = [each for ensemble in ensembles for each in ensemble["sets"]]
-    starts = np.cumsum([0, *(len(ensemble["sets"]) for ensemble in ensembles)]).tolist()
+    sets = _joined("sets", ensembles)
+    starts = _starts(len(ensemble["sets"]) for ensemble in ensembles)
     of_node = [
         start + number if number >= 0 else -1
         for start, ensemble in zip(starts, ensembles, strict=False)
@@ -667,7 +667,7 @@ def _sets(ensembles: Sequence[dict[str, Any]]) -> dict[str, str]:
     ]
     return {
         "category_set": _listed(of_node),
-        "first_listed": _listed(np.cumsum([0, *(len(members) for members, _ in sets)]).tolist()),
+        "first_listed": _listed(_starts(len(members) for members, _ in sets)),
         "listed": _listed([member for members, _ in sets for member in members]),
         "holds_others": _listed([others for _, others in sets]),
     }
@@ -675,33 +675,25 @@ def _sets(ensembles: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 def _ensembles(ensembles: Sequence[dict[str, Any]], width: int, *, classify: bool) -> dict[str, str]:
     """List all trees one after another, their nodes numbered over all."""
-    starts = np.cumsum([0, *(len(each["left"]) for each in ensembles)])
     trees = [Trees(each, classify=classify) for each in ensembles]
-
-    def joined(name: str) -> list[Any]:
-        return [entry for each in ensembles for entry in each[name]]
-
-    def moved(name: str) -> list[int]:
-        pairs = zip(starts.tolist(), ensembles, strict=False)
-        return [node + start if node >= 0 else -1 for start, each in pairs for node in each[name]]
 
     def rows(name: str) -> str:
         return ", ".join(_row(row, width) for each in trees for row in getattr(each, name).tolist())
 
     return {
-        "first_tree": _listed(np.cumsum([0, *(len(each["root"]) for each in ensembles)]).tolist()),
+        "first_tree": _listed(_starts(len(each["root"]) for each in ensembles)),
         "link": _listed([LINKS.index(each["link"]) for each in ensembles]),
         "width_of": _listed([len(each["value"][0]) for each in ensembles]),
         "n_margins": _listed([len(each["base_score"]) for each in ensembles]),
         "narrow": _listed([each["dtype"] == "float32" for each in ensembles]),
         "base_score": ", ".join(_row(each["base_score"], width) for each in ensembles),
-        "root": _listed(moved("root")),
-        "first_output": _listed(joined("first_output")),
-        "left": _listed(moved("left")),
-        "right": _listed(moved("right")),
-        "feature": _listed(joined("feature")),
-        "threshold": _listed(joined("threshold")),
-        "missing_left": _listed(joined("missing_left")),
+        "root": _listed(_moved("root", ensembles)),
+        "first_output": _listed(_joined("first_output", ensembles)),
+        "left": _listed(_moved("left", ensembles)),
+        "right": _listed(_moved("right", ensembles)),
+        "feature": _listed(_joined("feature", ensembles)),
+        "threshold": _listed(_joined("threshold", ensembles)),
+        "missing_left": _listed(_joined("missing_left", ensembles)),
         "value": rows("value"),
         "lowest": rows("lowest"),
         "highest": rows("highest"),
@@ -717,6 +709,17 @@ def _starts(sizes: Iterable[int]) -> list[int]:
     """Say where each of several lists begins that stand one after another, and where the last one ends."""
     starts: list[int] = np.cumsum([0, *sizes]).tolist()
     return starts
+
+
+def _joined(name: str, given: Iterable[dict[str, Any]]) -> list[Any]:
+    """List the entries of a field of several documents one after another."""
+    return [entry for each in given for entry in each[name]]
+
+
+def _moved(name: str, given: Sequence[dict[str, Any]]) -> list[int]:
+    """List numbers of nodes of several ensembles one after another, counted over all; -1 stays."""
+    pairs = zip(_starts(len(each["left"]) for each in given), given, strict=False)
+    return [node + start if node >= 0 else -1 for start, each in pairs for node in each[name]]
 
 
 def _parts(document: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[str, str]:
@@ -735,17 +738,14 @@ def _parts(document: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[st
 
 def _linear(parts: Sequence[dict[str, Any]], width: int) -> dict[str, str]:
     """List the terms of linear parts one after another."""
-
-    def joined(name: str) -> list[Any]:
-        return [entry for part in parts if part["kind"] == "linear" for entry in part[name]]
-
+    terms = [part for part in parts if part["kind"] == "linear"]
     linear = [part if part["kind"] == "linear" else {} for part in parts]
     return {
         "first_term": _listed(_starts(len(part.get("features", [])) for part in linear)),
-        "term_feature": _listed(joined("features")),
-        "term_mean": _listed(joined("mean")),
-        "term_spread": _listed(joined("spread")),
-        "term_weight": ", ".join(_row(row, width) for row in joined("weights")) or "{0}",
+        "term_feature": _listed(_joined("features", terms)),
+        "term_mean": _listed(_joined("mean", terms)),
+        "term_spread": _listed(_joined("spread", terms)),
+        "term_weight": ", ".join(_row(row, width) for row in _joined("weights", terms)) or "{0}",
         "intercept": ", ".join(_row(part.get("intercept", []), width) for part in linear),
         "linear_link": _listed([LINKS.index(part.get("link", "identity")) for part in linear]),
         "n_scores": _listed([len(part.get("intercept", [])) for part in linear]),
@@ -761,7 +761,7 @@ def _calibrations(calibrations: Sequence[dict[str, Any]]) -> dict[str, str]:
         "n_calibrations": str(len(calibrations)),
         "n_maps": str(len(calibrations[0]["maps"][0]) if calibrations else 1),
         "first_place": _listed(_starts(len(each["first"]) for each in calibrations)),
-        "place_begins": _listed([first for each in calibrations for first in each["first"]]),
+        "place_begins": _listed(_joined("first", calibrations)),
         "is_sigmoid": _listed(is_sigmoid),
         "first_point": _listed(_starts(len(x) for x, _ in points)),
         "point_x": _listed([each for x, _ in points for each in x]),
@@ -782,15 +782,15 @@ def _rules(rules: Sequence[dict[str, Any] | None]) -> dict[str, str]:
     """List the histories of rules one after another."""
     none: dict[str, Any] = {"next_stage": [], "first_child": [], "edges": [], "lambdas": [], "tie": 0.0}
     given = [rule or none for rule in rules]
-    rows = [row for rule in given for row in rule["edges"]]
+    rows = _joined("edges", given)
     return {
         "has_rule": _listed([rule is not None for rule in rules]),
         "first_row": _listed(_starts(len(rule["edges"]) for rule in given)),
         "first_edge": _listed(_starts(map(len, rows))),
         "edge": _listed([each for row in rows for each in row]),
-        "lambda": _listed([float(each) for rule in given for each in rule["lambdas"]]),
-        "next_stage": _listed([each for rule in given for each in rule["next_stage"]]),
-        "first_child": _listed([each for rule in given for each in rule["first_child"]]),
+        "lambda": _listed(map(float, _joined("lambdas", given))),
+        "next_stage": _listed(_joined("next_stage", given)),
+        "first_child": _listed(_joined("first_child", given)),
         "tie": _listed([rule["tie"] for rule in given]),
     }
 
@@ -819,29 +819,20 @@ def _stages(parts: Sequence[dict[str, Any]], n_outputs: int) -> dict[str, str]:
         "dtype": "",
     }
     routers = [stage["router"] or leaf for stage in stages]
-    starts = np.cumsum([0, *(len(router["left"]) for router in routers)]).tolist()
-
-    def moved(name: str) -> list[int]:
-        pairs = zip(starts, routers, strict=False)
-        return [node + start if node >= 0 else -1 for start, router in pairs for node in router[name]]
-
-    def joined(name: str) -> list[Any]:
-        return [entry for router in routers for entry in router[name]]
-
     return {
-        "first_of_stage": _listed(np.cumsum([0, *(len(stage["features"]) for stage in stages)]).tolist()),
-        "stage_feature": _listed([feature for stage in stages for feature in stage["features"]]),
+        "first_of_stage": _listed(_starts(len(stage["features"]) for stage in stages)),
+        "stage_feature": _listed(_joined("features", stages)),
         "first_ensemble": _listed(first_ensembles),
         "n_averaged": _listed([len(stage["trees"]) for stage in stages]),
         "is_constant": _listed([stage["constant"] is not None for stage in stages]),
         "constant": ", ".join(_row(stage["constant"] or [], n_outputs) for stage in stages) or "{0}",
         "depth": _listed([stage["depth"] for stage in stages]),
-        "first_router": _listed(starts),
-        "router_left": _listed(moved("left")),
-        "router_right": _listed(moved("right")),
-        "router_feature": _listed([max(feature, 0) for feature in joined("feature")]),
-        "router_threshold": _listed(joined("threshold")),
-        "router_missing_left": _listed(joined("missing_left")),
+        "first_router": _listed(_starts(len(router["left"]) for router in routers)),
+        "router_left": _listed(_moved("left", routers)),
+        "router_right": _listed(_moved("right", routers)),
+        "router_feature": _listed([max(feature, 0) for feature in _joined("feature", routers)]),
+        "router_threshold": _listed(_joined("threshold", routers)),
+        "router_missing_left": _listed(_joined("missing_left", routers)),
         "router_narrow": _listed([router["dtype"] == "float32" for router in routers for _ in router["left"]]),
         "following": _listed(goals),
     }

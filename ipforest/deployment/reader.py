@@ -32,8 +32,9 @@ class Answer(NamedTuple):
     paid: float
 
 
-def both(outputs: Any, classify: bool = True) -> Any:
-    """Give the probabilities of both classes where there is that of the second."""
+def linked(link: str, margins: Any, classify: bool = True) -> Any:
+    """Turn margins into outputs: the probabilities of both classes where there is the margin of the second."""
+    outputs = LINKS[link](margins)
     return np.array([1 - outputs[0], outputs[0]]) if classify and len(outputs) == 1 else outputs
 
 
@@ -45,7 +46,7 @@ def calibrated(calibration: dict[str, Any], asked: int, outputs: Any) -> Any:
     pairs, sigmoid = zip(odds, maps, strict=True), LINKS["logit"]
     mapped = np.array([np.interp(x, *m) if isinstance(m[0], list) else sigmoid(-m[0] * x - m[1]) for x, m in pairs])
     if len(maps) == 1:
-        return both(mapped)
+        return linked("identity", mapped)
     return mapped / mapped.sum() if mapped.any() else np.full(sure.size, 1 / sure.size)
 
 
@@ -149,7 +150,8 @@ class Trees:
         total = self._sum(self.value, nodes, counts)
         if self.averages:
             return total / counts.sum(), settled, float(low[0] - high[0]) / nodes.size
-        return self._linked(total + self.base), settled, float((self._linked(low) - self._linked(high))[0])
+        outputs, least, most = (linked(self.link, each, self.classify) for each in (total + self.base, low, high))
+        return outputs, settled, float((least - most)[0])
 
     def _sum(self, values: Any, nodes: Any, counts: Any = True) -> Any:
         """Add up what the trees that count say at nodes, in their order."""
@@ -157,13 +159,10 @@ class Trees:
         np.add.at(sums, self.columns[chosen], values[nodes[chosen]])
         return sums
 
-    def _linked(self, margins: Any) -> Any:
-        return both(LINKS[self.link](margins), self.classify)
-
     def _settled(self, low: Any, high: Any, costs: Any) -> bool:
         if costs is not None:
             if not self.averages and low.size == 1:
-                low, high = np.sort([self._linked(low), self._linked(high)], axis=0)
+                low, high = np.sort([linked(self.link, each) for each in (low, high)], axis=0)
             elif not self.averages:
                 low, high = np.exp(low - high.max()), np.exp(high - high.max())
             label = int(np.argmin((low + high) @ costs))
@@ -235,7 +234,7 @@ class Part:
         example.see(features)
         scaled = np.nan_to_num((example.values[features] - part["mean"]) / part["spread"])
         margins = scaled @ np.reshape(part["weights"], (len(features), -1)) if features else 0.0
-        return both(LINKS[part["link"]](margins + np.array(part["intercept"])), self._classify)
+        return linked(part["link"], margins + np.array(part["intercept"]), self._classify)
 
 
 class Model:

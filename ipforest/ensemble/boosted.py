@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, FloatArray, checked_array, places_in
+from ipforest._internal.arrays import Array, FloatArray, Int32Array, checked_array, places_in
 from ipforest.ensemble import routing
 from ipforest.ensemble.links import LINKS, linked
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss
@@ -56,9 +56,9 @@ class BoostedTrees(Trees):
     TREE_FIELDS: ClassVar[tuple[str, ...]] = ("first_output",)
 
     value: FloatArray
-    first_output: npt.NDArray[np.int32]
+    first_output: Int32Array
     base_score: FloatArray
-    classes: npt.NDArray[Any] | None
+    classes: Array | None
     link: str
     loss: str | None = field(default=None, kw_only=True)
 
@@ -153,7 +153,7 @@ class BoostedTrees(Trees):
             return replace(self, **fields, value=self.value[:, order])
         return replace(self, **fields, first_output=np.argsort(order)[self.first_output].astype(np.int32))
 
-    def sums_of_tree(self, tree: int, reached: npt.NDArray[np.int32], amounts: FloatArray) -> FloatArray:
+    def sums_of_tree(self, tree: int, reached: Int32Array, amounts: FloatArray) -> FloatArray:
         """Sum amounts of the examples that pass each node of one tree.
 
         Parameters

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, IntArray, read_only
+from ipforest._internal.arrays import Array, BoolArray, Int32Array, IntArray, read_only
 from ipforest._internal.kernels import inner_njit, njit, run_in_slices
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.routing import accumulate_to_ancestors, depth_first_ranges
@@ -34,7 +33,7 @@ class FirstUses(NamedTuple):
     """
 
     indptr: IntArray
-    indices: npt.NDArray[np.int32]
+    indices: Int32Array
     example: IntArray
     unit: IntArray
     n_passing: IntArray
@@ -50,7 +49,7 @@ class Passing(NamedTuple):
     first, last : ndarray of int64, shape (n_nodes,)
     """
 
-    examples: npt.NDArray[np.int32]
+    examples: Int32Array
     first: IntArray
     last: IntArray
 

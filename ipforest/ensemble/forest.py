@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, checked_array
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, checked_array
 from ipforest.ensemble import routing
 from ipforest.ensemble.margin_losses import checked_targets, checked_weights
 from ipforest.ensemble.packing import without_counts
@@ -47,11 +47,11 @@ class Forest(Trees):
 
     NODE_FIELDS: ClassVar[tuple[str, ...]] = (*Trees.NODE_FIELDS, "value", "weight", "n_samples", "impurity")
 
-    value: npt.NDArray[np.float64]
-    weight: npt.NDArray[np.float64]
-    n_samples: npt.NDArray[np.int64]
-    impurity: npt.NDArray[np.float64]
-    classes: npt.NDArray[Any] | None
+    value: FloatArray
+    weight: FloatArray
+    n_samples: IntArray
+    impurity: FloatArray
+    classes: Array | None
     criterion: str
 
     __getstate__, __setstate__ = Trees.__getstate__, Trees.__setstate__
@@ -117,7 +117,7 @@ class Forest(Trees):
             raise AttributeError("predict_proba: expected a classification forest, got a regression forest")
         return self.mean_value(self.checked_examples(X))
 
-    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
+    def predict(self, X: npt.ArrayLike) -> Array:
         """Return the class of the highest average probability, or the average of the leaf values.
 
         Returns
@@ -128,7 +128,7 @@ class Forest(Trees):
         mean = self.mean_value(self.checked_examples(X))
         if self.classes is None:
             return mean[:, 0]
-        labels: npt.NDArray[Any] = self.classes[np.argmax(mean, axis=1)]
+        labels: Array = self.classes[np.argmax(mean, axis=1)]
         return labels
 
     def mean_value(self, examples: Array) -> FloatArray:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
-from ipforest._internal.arrays import FloatArray, in_rows
+from ipforest._internal.arrays import Array, FloatArray, in_rows
 from ipforest._internal.kernels import njit
 
 __all__ = ["MARGIN_LOSSES", "MarginLoss", "checked_targets", "checked_weights", "encode_targets"]
@@ -124,7 +124,7 @@ MARGIN_LOSSES: dict[str, MarginLoss] = {
 """Half the squared error, the Poisson loss without its constant, and the log loss."""
 
 
-def encode_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None) -> FloatArray:
+def encode_targets(y: npt.ArrayLike, classes: Array | None) -> FloatArray:
     """Return targets as the losses take them, shape (n_samples, n_outputs).
 
     Two classes become 0 and 1 in one column, more classes a column each.
@@ -141,7 +141,7 @@ def encode_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None) -> FloatA
     return indicators[:, 1:] if len(classes) == 2 else indicators
 
 
-def checked_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+def checked_targets(y: npt.ArrayLike, classes: Array | None) -> Array:
     """Return labels or targets as an array, shape (n_samples,).
 
     Raises

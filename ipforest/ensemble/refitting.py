@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import FloatArray, Int32Array
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import MarginLoss, checked_weights, encode_targets
 
@@ -25,7 +25,7 @@ class _Sample:
     """Examples as the refits see them: where they end, their targets and weights."""
 
     trees: BoostedTrees
-    leaves: npt.NDArray[np.int32]
+    leaves: Int32Array
     targets: FloatArray
     weight: FloatArray
     loss: MarginLoss

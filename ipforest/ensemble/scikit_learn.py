@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn import __version__ as sklearn_version
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -26,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils.validation import check_is_fitted
 
+from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.histogram_boosting import read_histogram_boosting
@@ -191,7 +191,7 @@ def _name_of(estimator: object) -> str:
     return estimator.__name__ + " (a class)" if isinstance(estimator, type) else type(estimator).__name__
 
 
-def _members(estimator: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | None]]:
+def _members(estimator: Any) -> tuple[list[Any], list[IntArray | None]]:
     """List the trees, and for each the columns it was trained on (None: all)."""
     if isinstance(estimator, SINGLE_TREES):
         return [estimator], [None]
@@ -209,9 +209,7 @@ def _members(estimator: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | No
     return trees, [None] * len(trees)
 
 
-def _structure(
-    estimator: Any, trees: Sequence[Any], features: Sequence[npt.NDArray[np.int64] | None]
-) -> dict[str, Any]:
+def _structure(estimator: Any, trees: Sequence[Any], features: Sequence[IntArray | None]) -> dict[str, Any]:
     """Join the trees; give the fields of `Trees`."""
     for tree in trees:
         state = tree.tree_.__getstate__()
@@ -220,7 +218,7 @@ def _structure(
     offsets = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees])])
     start = np.repeat(offsets[:-1], np.diff(offsets))
 
-    def children(name: str) -> npt.NDArray[np.int64]:
+    def children(name: str) -> IntArray:
         local = _joined(trees, name)
         return np.where(local >= 0, local + start, LEAF)
 
@@ -238,20 +236,20 @@ def _structure(
     }
 
 
-def _joined(trees: Sequence[Any], name: str) -> npt.NDArray[Any]:
+def _joined(trees: Sequence[Any], name: str) -> Array:
     return np.concatenate([getattr(tree.tree_, name) for tree in trees])
 
 
-def _tested_features(tree: Any, columns: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int32]:
+def _tested_features(tree: Any, columns: IntArray | None) -> Int32Array:
     tested = tree.tree_.feature
     internal = tree.tree_.children_left >= 0
     named = tested if columns is None else columns[np.where(internal, tested, 0)]
     return np.where(internal, named, LEAF).astype(np.int32)
 
 
-def _values(tree: Any, classes: npt.NDArray[Any] | None) -> npt.NDArray[np.float64]:
+def _values(tree: Any, classes: Array | None) -> FloatArray:
     """Node values over the classes of the ensemble: a bagged tree may know only some of them."""
-    own: npt.NDArray[np.float64] = tree.tree_.value[:, 0, :]
+    own: FloatArray = tree.tree_.value[:, 0, :]
     if classes is None or own.shape[1] == len(classes):
         return own
     values = np.zeros((own.shape[0], len(classes)))

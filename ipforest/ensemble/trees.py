@@ -16,6 +16,7 @@ from ipforest._internal.arrays import (
     Array,
     BoolArray,
     FloatArray,
+    Int32Array,
     IntArray,
     checked_array,
     checked_integer,
@@ -96,9 +97,9 @@ class Trees:
     TREE_FIELDS: ClassVar[tuple[str, ...]] = ()
 
     tree_offsets: IntArray
-    left: npt.NDArray[np.int32]
-    right: npt.NDArray[np.int32]
-    feature: npt.NDArray[np.int32]
+    left: Int32Array
+    right: Int32Array
+    feature: Int32Array
     threshold: FloatArray
     missing_left: BoolArray
     n_features: int
@@ -106,10 +107,10 @@ class Trees:
     dtype: np.dtype[Any] = field(default=FLOAT32, kw_only=True)
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
     categories: Categories = field(default_factory=Categories, kw_only=True)
-    category_set: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32), kw_only=True)
+    category_set: Int32Array = field(default_factory=lambda: np.empty(0, dtype=np.int32), kw_only=True)
     left_categories: CategorySets = field(default_factory=lambda: CategorySets.of(()), kw_only=True)
-    parent: npt.NDArray[np.int32] = field(init=False)
-    internal_nodes: npt.NDArray[np.int32] = field(init=False)
+    parent: Int32Array = field(init=False)
+    internal_nodes: Int32Array = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_features", checked_integer(self.n_features, "n_features"))
@@ -172,7 +173,7 @@ class Trees:
         if last >= n_sets:
             raise ValueError(f"left_categories: expected sets 0..{last}, got {n_sets} sets")
 
-    def _check_tests(self, internal: npt.NDArray[np.int32]) -> None:
+    def _check_tests(self, internal: Int32Array) -> None:
         tested = self.feature[internal]
         if tested.size and (tested.min() < 0 or tested.max() >= self.n_features):
             raise ValueError(
@@ -185,7 +186,7 @@ class Trees:
         if self.dtype not in (np.float32, np.float64):
             raise ValueError(f"dtype: expected float32 or float64, got {self.dtype}")
 
-    def _parents(self, internal: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    def _parents(self, internal: Int32Array) -> Int32Array:
         parent = np.full(self.n_nodes, -1, dtype=np.int32)
         tree_end = np.repeat(self.tree_offsets[1:], np.diff(self.tree_offsets))[internal]
         for children in (self.left, self.right):
@@ -278,7 +279,7 @@ class Trees:
         """
         return self.leaves(self.checked_examples(X)).T - self.tree_offsets[:-1]
 
-    def feature_usage(self, X: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    def feature_usage(self, X: npt.ArrayLike) -> Int32Array:
         """Count how often each example's paths test each feature (the count of BudgetPrune's Table 1).
 
         Returns
@@ -393,7 +394,7 @@ class Trees:
             raise TypeError(f"costs: expected FeatureCosts(prices), got {type(costs).__name__}")
         return costs.matched_to(self.n_features, self.feature_names)
 
-    def leaves(self, examples: Array) -> npt.NDArray[np.int32]:
+    def leaves(self, examples: Array) -> Int32Array:
         """Find the leaf, over all nodes, that each example reaches in each tree.
 
         Parameters
@@ -409,7 +410,7 @@ class Trees:
         routing.reached_leaves(self.splits, examples, leaves)
         return leaves
 
-    def reach_counts(self, leaves: npt.NDArray[np.int32], groups: IntArray, n_groups: int) -> IntArray:
+    def reach_counts(self, leaves: Int32Array, groups: IntArray, n_groups: int) -> IntArray:
         """Count the examples of each group that pass each node.
 
         Parameters
@@ -430,7 +431,7 @@ class Trees:
         routing.accumulate_to_ancestors(self.parent, counts)
         return counts
 
-    def reach_sums(self, leaves: npt.NDArray[np.int32], amounts: Sequence[FloatArray]) -> FloatArray:
+    def reach_sums(self, leaves: Int32Array, amounts: Sequence[FloatArray]) -> FloatArray:
         """Sum amounts of the examples that pass each node.
 
         Parameters
@@ -453,7 +454,7 @@ class Trees:
         routing.accumulate_to_ancestors(self.parent, sums)
         return sums
 
-    def first_uses(self, leaves: npt.NDArray[np.int32], costs: FeatureCosts) -> FirstUses:
+    def first_uses(self, leaves: Int32Array, costs: FeatureCosts) -> FirstUses:
         """Find where examples first need each unit; see `ipforest.ensemble.first_uses`.
 
         Parameters
@@ -464,7 +465,7 @@ class Trees:
         """
         return first_uses(self.parent, self.feature, self.tree_offsets, leaves, costs)
 
-    def passing(self, leaves: npt.NDArray[np.int32], counted: BoolArray | None = None) -> Passing:
+    def passing(self, leaves: Int32Array, counted: BoolArray | None = None) -> Passing:
         """Sort examples by the leaves that they reach, so that those that pass a node stand side by side.
 
         Parameters
@@ -582,7 +583,7 @@ class Trees:
         new_index = np.cumsum(stays, dtype=np.int32) - np.int32(1)
         inner = splits[stays]
 
-        def children(old: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        def children(old: Int32Array) -> Int32Array:
             return np.where(inner, new_index[old[stays]], np.int32(LEAF)).astype(np.int32)
 
         sizes = np.add.reduceat(stays, self.tree_offsets[:-1], dtype=np.int64)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from ipforest._internal.arrays import Array
 from ipforest.adaptive import AdaptGbrt
 from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
 from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
@@ -150,7 +149,7 @@ def _measured(
     model: AdaptiveApproximation, data: PaperData, part: int, candidates: Sequence[MeasuredPair], accounting: Accounting
 ) -> list[MeasuredPair]:
     """Measure candidates on the validation (1) or test (2) part."""
-    X, y = ((data.parts.X_validation, data.parts.y_validation), (data.parts.X_test, data.parts.y_test))[part - 1]
+    X, y = data.parts.held_out[part - 1]
     if data.queries is None:
         return model.measure(X, y, candidates, accounting)
     queries = data.queries[part]
@@ -223,15 +222,4 @@ def _cheapest(points: list[Record], most: float) -> Record:
 
 def first_rows(parts: Parts, n_rows: int | None) -> Parts:
     """Take the first examples of each part."""
-
-    def taken(array: Array) -> Any:
-        return array if n_rows is None else array[:n_rows]
-
-    return Parts(
-        taken(parts.X_train),
-        taken(parts.y_train),
-        taken(parts.X_validation),
-        taken(parts.y_validation),
-        taken(parts.X_test),
-        taken(parts.y_test),
-    )
+    return Parts(*(getattr(parts, each.name)[:n_rows] for each in fields(parts)))

@@ -155,7 +155,7 @@ def miser_points(
     """
     points = []
     stages = sorted({*(2**power for power in range(int(np.log2(n_trees)) + 1)), n_trees})
-    of_validation, of_test = (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
+    of_validation, of_test = parts.held_out
     for lam, rate in product(lams, rates):
         shared: dict[str, Any] = {
             **{"lam": lam, "growth": PricedGrowth(learning_rate=rate, charge=charge, max_depth=4)},

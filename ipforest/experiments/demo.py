@@ -24,6 +24,11 @@ class Parts:
     X_test: Array
     y_test: Array
 
+    @property
+    def held_out(self) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        """Examples and labels of the validation and of the test part."""
+        return (self.X_validation, self.y_validation), (self.X_test, self.y_test)
+
 
 def split(data: Dataset, seed: int) -> Parts:
     """Return the source's own train, validation and test parts, or half, a quarter and a quarter at random.

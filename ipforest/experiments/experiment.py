@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic, process_time
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -31,6 +31,26 @@ OURS = "ours"
 PACKAGES = ("ipforest", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 
+class Steps(NamedTuple):
+    """What an experiment does.
+
+    Parameters
+    ----------
+    cells : callable (quick, seed) -> list of dict
+        The independent pieces of work, each told by JSON values alone: data set, seed, sizes.
+    run : callable (cell) -> list of dict
+        Does one piece of work.
+    summarise : callable (records) -> list of dict
+        The rows of the table, the paper's figures with ours.
+    draw : callable (records, rows) -> Figure
+    """
+
+    cells: Callable[[bool, int], list[Cell]]
+    run: Callable[[Cell], list[Record]]
+    summarise: Callable[[list[Record]], list[Record]]
+    draw: Callable[[list[Record], list[Record]], Figure]
+
+
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """A table or figure of a paper.
@@ -41,13 +61,7 @@ class Experiment:
         ``PAPER/PART``, what the command line calls it.
     title, source : str
         What is measured, and where it is printed.
-    cells : callable (quick, seed) -> list of dict
-        The independent pieces of work, each told by JSON values alone: data set, seed, sizes.
-    run : callable (cell) -> list of dict
-        Does one piece of work.
-    summarise : callable (records) -> list of dict
-        The rows of the table, the paper's figures with ours.
-    draw : callable (records, rows) -> Figure
+    steps : Steps
     differs : tuple of str
         Sentences that say where the protocol is not the paper's, or what the figures depend on.
     quick : str
@@ -73,10 +87,7 @@ class Experiment:
     name: str
     title: str
     source: str
-    cells: Callable[[bool, int], list[Cell]]
-    run: Callable[[Cell], list[Record]]
-    summarise: Callable[[list[Record]], list[Record]]
-    draw: Callable[[list[Record], list[Record]], Figure]
+    steps: Steps
     differs: tuple[str, ...] = ()
     quick: str = ""
     settings: Mapping[str, str] = field(default_factory=lambda: {OURS: "as the methods are by default in this package"})
@@ -112,7 +123,7 @@ class Experiment:
             raise ValueError(f"settings: expected one of {', '.join(self.settings)} for {self.name}, got {settings!r}")
         if self.data and not any(map(available, self.data)):
             return []
-        cells = self.cells(quick, seed)
+        cells = self.steps.cells(quick, seed)
         return [cell if settings == OURS or self.unaffected(cell) else {**cell, "settings": settings} for cell in cells]
 
     def files(self, directory: str | Path, cells: list[Cell]) -> list[Path]:
@@ -189,7 +200,7 @@ class Reproduction:
         write_text(paths[0], records_to_csv(self.rows))
         write_text(paths[1], records_to_csv(self.records))
         write_text(paths[2], json.dumps(self.about(), indent=1) + "\n")
-        figure = self.experiment.draw(self.records, self.rows)
+        figure = self.experiment.steps.draw(self.records, self.rows)
         write_file(paths[3], lambda path: figure.savefig(path, dpi=150, bbox_inches="tight"))
         return paths
 
@@ -255,7 +266,7 @@ def reproduce(
     waiting = [(cell, file) for cell, file in zip(cells, files, strict=True) if not file.exists()]
     done = len(cells) - len(waiting)
     work = (
-        delayed(_run_cell)(experiment.run, number, cell)
+        delayed(_run_cell)(experiment.steps.run, number, cell)
         for number, (cell, _) in enumerate(waiting)
         if monotonic() < last_start
     )
@@ -273,7 +284,7 @@ def reproduce(
         quick=quick,
         seed=seed,
         settings=settings,
-        rows=experiment.summarise(records),
+        rows=experiment.steps.summarise(records),
         records=records,
         cells=[entry["cell"] for entry in finished],
         differences=experiment.differences(quick=quick),

@@ -22,7 +22,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.datasets import Dataset
 from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank_methods
 from ipforest.experiments.demo import Parts, half_and_quarters
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.methods import METHODS, OURS, Task, available, choices_within
 from ipforest.experiments.metrics import area_under_roc, clipped_log_loss
 from ipforest.experiments.options import Option
@@ -485,10 +485,7 @@ def frontier_experiment(
         name="frontier",
         title="Error against average cost: everything people use, and what is here",
         source="this package",
-        cells=cells,
-        run=partial(run, tables),
-        summarise=summarise,
-        draw=draw,
+        steps=Steps(cells, partial(run, tables), summarise, draw),
         differs=(
             f"at most {n_rows}, {n_rows // 2} and {PARTS[2]} examples to train, choose and test on",
             "everything is chosen on validation examples; stopping levels are cross-fitted there",

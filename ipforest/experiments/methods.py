@@ -185,7 +185,7 @@ Method: TypeAlias = Callable[[Task], Iterable[Option]]
 def whole(trees: Forest | BoostedTrees, task: Task, columns: Array | None = None) -> Option:
     """Measure an ensemble, perhaps of some of the columns, when no example stops."""
     measured, outputs = list[float](), np.empty(0)
-    for X, y in _held_out(task):
+    for X, y in task.parts.held_out:
         seen = X if columns is None else X[:, columns]
         usage = np.zeros(X.shape, dtype=np.int32)
         usage[:, slice(None) if columns is None else columns] = trees.feature_usage(seen)
@@ -216,17 +216,12 @@ def at_budgets(model: BudgetedEstimator, task: Task, budgets: Sequence[float]) -
 
 def _measured(model: BudgetedEstimator, task: Task) -> Option:
     measured, outputs = list[float](), np.empty(0)
-    for X, y in _held_out(task):
+    for X, y in task.parts.held_out:
         sessions = model.sessions(y.size)
         sessions.see(X)
         outputs = sessions.outputs
         measured += [float(sessions.paid.mean()), float(np.mean(sessions.labels(outputs) != y))]
     return Option(*measured, outputs=outputs.astype(np.float32))
-
-
-def _held_out(task: Task) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    parts = task.parts
-    return (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
 
 
 def _fit(estimator: Any, task: Task) -> Any:

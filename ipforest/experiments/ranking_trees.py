@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ipforest import datasets
 from ipforest.classifier_trees.block_descent import DescentSettings
@@ -100,6 +101,13 @@ def shared(cell: Cell, costs: FeatureCosts, *, features: bool = True, evaluation
         "split_cost": SPLIT_COST if evaluation and not printed else 0,
         "random_state": cell["seed"],
     }
+
+
+def with_known(model: ClassifierTreeEstimator, parameters: Mapping[str, Any]) -> ClassifierTreeEstimator:
+    """Copy a learner, with those of some parameters that it has."""
+    has = model.get_params()
+    made: ClassifierTreeEstimator = clone(model)
+    return made.set_params(**{name: value for name, value in parameters.items() if name in has})
 
 
 def descent_of(cell: Cell) -> DescentSettings | None:

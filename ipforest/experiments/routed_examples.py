@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array
+from ipforest._internal.arrays import Array, FloatArray, Int32Array
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.first_uses import FirstNeeds, first_needs, mark_needs
@@ -43,11 +43,11 @@ class RoutedExamples:
     """
 
     forest: Forest
-    leaves: npt.NDArray[np.int32]
+    leaves: Int32Array
     y: Array
     classes: Array
     needs: FirstNeeds
-    unit_costs: npt.NDArray[np.float64]
+    unit_costs: FloatArray
     queries: Array | None = None
 
     @classmethod

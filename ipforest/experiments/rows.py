@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from ipforest._internal.arrays import FloatArray
 from ipforest.experiments.experiment import Record
 
 MEAN = "mean"
@@ -35,7 +36,7 @@ def standard_error(values: npt.ArrayLike) -> float:
     return float(sample.std(ddof=1) / np.sqrt(sample.size)) if sample.size > 1 else 0.0
 
 
-def mean_and_error(name: str, values: Sequence[float] | npt.NDArray[np.float64]) -> Record:
+def mean_and_error(name: str, values: Sequence[float] | FloatArray) -> Record:
     """Give a mean, 0 of no values, and its standard error, as ``name`` and ``name_se``."""
     return {name: float(np.mean(values)) if len(values) else 0.0, f"{name}_se": standard_error(values)}
 

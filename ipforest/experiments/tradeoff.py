@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import records_to_csv
@@ -235,6 +235,6 @@ def _split_cost(instance: PruningInstance) -> Fraction:
     return instance.cost_unit * int(instance.split_cost[instance.parent < 0].max(initial=0))
 
 
-def _test_error(forest: Forest, X: npt.ArrayLike, y: npt.NDArray[Any]) -> float:
+def _test_error(forest: Forest, X: npt.ArrayLike, y: Array) -> float:
     predicted = forest.predict(X)
     return float(np.mean(predicted != y) if forest.is_classifier else np.mean((predicted - y) ** 2))

@@ -64,11 +64,6 @@ class BoostGrowth(Settings):
         Penalty on squared leaf values, > 0.
     max_bins : int or None, default=255
         Thresholds lie between so many bins per feature; with None between any two values.
-
-    Raises
-    ------
-    ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "growth"
@@ -111,11 +106,6 @@ class BoostSearch(FrontierSearch):
         jointly and grows trees on what is bought; or not.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     n_lambdas: int = 10
@@ -140,14 +130,7 @@ class GrownBoosting(GrownFrontier):
     n_estimators: int = 400
     _: KW_ONLY
     growth: BoostGrowth | None = None
-    categorical_features: Any = "from_dtype"
     search: BoostSearch | None = None
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    scoring: Any = None
-    validation_fraction: float | None = 0.25
-    random_state: Any = None
 
     @property
     def _n_expected(self) -> int:
@@ -350,21 +333,8 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
         Most rounds per ensemble, shared equally among the prices, or at no price; each grows one tree.
     growth, search, categorical_features
         See `BudgetBoost`; `CertifiedStopping` counts errors, and is for classes.
-    feature_costs
-        See `BudgetPrune`. Trees are grown as if no feature were delayed; pruning, stopping and the choice on validation
-        examples go by what is ordered in rounds.
-    budget : number, optional
-        What an example may cost on average; without one, as much as lowers the squared error.
-    max_cost : number, optional
-        The most that any one example may pay.
-    scoring : str or callable, optional
-        What chooses within the budget; see `BudgetBoost`. By default the squared error.
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
-        the unit of the prices; a budget is then only a limit.
-    validation_fraction : float, splitter or None, default=0.25
-        Share of the examples held out where `fit` gets no validation examples; None only with these.
-    random_state : int, RandomState instance or None, default=None
-        Draws the validation part and breaks ties between features.
+    feature_costs, budget, max_cost, scoring, validation_fraction, random_state
+        See `BudgetBoost`; what chooses is by default the squared error. "total cost" is for classes.
 
     Attributes
     ----------

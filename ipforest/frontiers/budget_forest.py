@@ -81,11 +81,6 @@ class ForestGrowth(Settings):
         of bag, as in `AveragedTrees`. Where splits are priced, leaves have at least 5 examples and a 200th of all.
     max_bins : int or None, default=64
         Thresholds lie between so many bins per feature; with None between any two values.
-
-    Raises
-    ------
-    ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "growth"
@@ -125,11 +120,6 @@ class ForestSearch(FrontierSearch):
         "gini" for classes; for numbers it is always the squared error.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     regrow: bool = True
@@ -153,15 +143,8 @@ class GrownForests(GrownFrontier):
     n_estimators: int = 50
     _: KW_ONLY
     growth: ForestGrowth | None = None
-    categorical_features: Any = "from_dtype"
     search: ForestSearch | None = None
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    scoring: Any = None
-    validation_fraction: float | None = 0.25
     n_jobs: int | None = None
-    random_state: Any = None
 
     def _check_growing(self) -> None:
         if not is_classifier(self) and self._search.loss is not None:
@@ -329,12 +312,12 @@ class GrownForests(GrownFrontier):
 
     def _looking_ahead(self, training: Labelled, random: Any, work: Work) -> Iterator[Forest]:
         """Grow a forest with lookahead, and prune it."""
-        task, grower = self._task, self._lookahead_grower(training.y.size)
-        encoded = task.encoded(training.y)
+        task = self._task
+        grow_tree, encoded = task.looking_ahead(self._lookahead_grower(training.y.size)), task.encoded(training.y)
 
         def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTree]:
             return [
-                task.look_ahead(grower, training.X, encoded, row, seed, work.check)
+                grow_tree(training.X, encoded, weights=row, seed=seed, check=work.check)
                 for row, seed in zip(drawn, seeds, strict=True)
             ]
 
@@ -379,10 +362,11 @@ class GrownForests(GrownFrontier):
     def _grow(self, grower: Grower, data: _Training, state: AcquisitionState, random: Any) -> tuple[Forest, FloatArray]:
         """Grow trees one after another; what one tests is bought for all that follow."""
         task = self._task
+        grow_trees = task.growing(grower)
 
         def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTrees]:
             data.work.check()
-            return [task.grow(grower, data.coded, data.encoded, state, drawn, seeds, data.X)]
+            return [grow_trees(data.coded, data.encoded, acquisition=state, weights=drawn, seeds=seeds, X=data.X)]
 
         trees, out_of_bag = bagged(grow, self.n_estimators, data.weight, random)
         return task.forest(trees, self.n_features_in_), out_of_bag
@@ -411,12 +395,9 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
     growth : ForestGrowth, optional
         How trees grow.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
-        Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
-        dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
-        categories; missing and unknown ones, and those that no training example of the node has, go the same way.
-        Nested forests see the class shares of the training examples in place of categories (scikit-learn's
-        ``TargetEncoder``, for which each example counts once). Trees grown with lookahead compare the categories'
-        numbers.
+        See `BudgetBoost`. Nested forests see the class shares of the training examples in place of categories
+        (scikit-learn's ``TargetEncoder``, for which each example counts once). Trees grown with lookahead compare the
+        categories' numbers.
     search : ForestSearch, optional
         Which forests are grown, pruned and stopped.
     feature_costs, budget, max_cost, class_costs, scoring, validation_fraction
@@ -462,10 +443,8 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
         See `BudgetForest`. Nested forests see mean targets in place of categories.
     feature_costs, budget, max_cost, scoring, validation_fraction
         See `BudgetBoostRegressor`.
-    n_jobs : int, optional
-        Nested forests that are trained at once, by joblib; the model does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Draws the validation part, bootstrap samples and subsets of features.
+    n_jobs, random_state
+        See `BudgetForest`.
 
     Attributes
     ----------

@@ -12,7 +12,6 @@ from time import monotonic
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
@@ -52,11 +51,6 @@ class RunSettings(Settings):
         the training of cascades and of other libraries' trees is not interrupted.
     verbose : bool, default=False
         Whether a bar on standard error shows how far training is.
-
-    Raises
-    ------
-    ValueError
-        The limit is no finite number >= 0.
     """
 
     parameter: ClassVar[str] = "run"
@@ -78,53 +72,19 @@ class ManyFrontiers(JointFrontier):
 
     estimators: Sequence[Any] | None = None
     _: KW_ONLY
-    categorical_features: Any = "from_dtype"
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    scoring: Any = None
-    validation_fraction: float | None = 0.25
     cv: Any = None
     run: RunSettings | None = None
     n_jobs: int | None = None
-    random_state: Any = None
 
-    def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None = None,
-        y_val: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Train the estimators, measure what they can do, and choose for the budget.
-
-        Parameters
-        ----------
-        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
-        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
-            Validation examples, on which everything is chosen; by default a part of X.
-        sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training; on validation each example counts once.
-        groups : array, shape (n_samples,), optional
-            Examples of one group are not parted between training and validation.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        TypeError, ValueError
-            Bad parameters, prices or examples, before anything is trained; or trees that cannot be read.
-        """
+    def _fit(self, *arguments: Any, **options: Any) -> Self:
+        if "work" in options:  # within another one, which says what time there is
+            return super()._fit(*arguments, **options)
         limit = self._run.time_limit
         until = inf if limit is None else monotonic() + limit
         with progress_bar("Training", visible=self._run.verbose) as report:
-            self._fit(X, y, X_val, y_val, sample_weight, groups, work=Work(report, until))
+            super()._fit(*arguments, **options, work=Work(report, until))
         if self.left_out_:
-            warnings.warn(f"run.time_limit={limit}: left out what follows {', '.join(self.left_out_)}", stacklevel=2)
+            warnings.warn(f"run.time_limit={limit}: left out what follows {', '.join(self.left_out_)}", stacklevel=3)
         self._keep_choosable()
         return self
 
@@ -283,22 +243,8 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         See `BudgetBoost`. Estimators other than `BudgetBoost` and `BudgetForest` see the numbers of the categories: in
         a data frame's columns of names their places in alphabetical order, or in that of the dtype.
-    feature_costs
-        See `BudgetPrune`.
-    budget : number, optional
-        What an example may cost on average; without one, as much as lowers the error.
-    max_cost : number, optional
-        The most that any one example may pay.
-    class_costs : array, DataFrame or mapping of mappings, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
-        the class of least expected cost is predicted, and validation examples choose by what mistakes cost.
-    scoring : str or callable, optional
-        What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
-        the like (see `ipforest.choosing.measures`), with the weights of the examples; by default the error.
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
-        the unit of the prices; a budget is then only a limit.
-    validation_fraction : float, splitter or None, default=0.25
-        Share of the examples held out where `fit` gets no validation examples; None only with these.
+    feature_costs, budget, max_cost, class_costs, scoring, validation_fraction
+        See `BudgetBoost`.
     cv : splitter, int or iterable of splits, optional
         Its first split parts the examples into those to train on and those held out, as scikit-learn's splitters do; by
         default they are parted at random, or, where `fit` gets ``groups``, by whole groups.

@@ -194,7 +194,7 @@ class ForestsOnFeatures:
 
         def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTrees]:
             self.check()
-            return [self.task.grow(grower, coded, self.encoded, free, drawn, seeds)]
+            return [self.task.growing(grower)(coded, self.encoded, acquisition=free, weights=drawn, seeds=seeds)]
 
         trees, out_of_bag = bagged(grow, self.n_trees, self.weight, np.random.RandomState(seed))
         return self.task.forest(trees, coded.n_features), out_of_bag

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import Any, ClassVar, NamedTuple, Self
@@ -16,15 +16,15 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.choosing.class_costs import price_of_a_mistake
 from ipforest.choosing.frontier import Frontier
 from ipforest.choosing.measures import HeldOutScorer
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.categories import FROM_DTYPE, Categories
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import FittedWithWeights, Given, check_integer, warn_if_nothing_is_bought
+from ipforest.estimator import FittedWithWeights, Given, PricedEstimator, check_integer, warn_if_nothing_is_bought
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.growing.codes import MAX_BINS
@@ -174,7 +174,8 @@ class MemberFrontier(Frontier):
         return member._replace(learnt=tuple(learnt))
 
 
-class JointFrontier(FittedWithWeights):
+@dataclass(eq=False, repr=False, kw_only=True)
+class JointFrontier(FittedWithWeights, PricedEstimator):
     """Base of the estimators that make and stop several ensembles and choose among them for a budget.
 
     A subclass trains and measures them in `_members`. Everything is chosen on validation examples.
@@ -198,13 +199,17 @@ class JointFrontier(FittedWithWeights):
         Classifiers only; None for regression.
     """
 
-    frontier_: MemberFrontier
-    classes_: Array | None = None
+    takes_missing = True
     takes_scorers = True
     must_hold_out = True
     _dtype = np.float32
-    categorical_features: Any
-    validation_fraction: float | None
+
+    categorical_features: Any = FROM_DTYPE
+    max_cost: Any = None
+    scoring: Any = None
+
+    frontier_: MemberFrontier = field(init=False)
+    classes_ = None
 
     @abstractmethod
     def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
@@ -354,11 +359,6 @@ class JointFrontier(FittedWithWeights):
         level = float(self.frontier_.level[self.choice_])
         return member.stopped(member.learnt[rule].rule, level, self._seller().free_features, self.class_costs_)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FrontierSearch(Settings):
@@ -372,11 +372,6 @@ class FrontierSearch(Settings):
         Prunings of each of them that are tried; 0 to prune nothing.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "search"

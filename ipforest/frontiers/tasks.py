@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
@@ -23,8 +23,6 @@ from ipforest._internal.arrays import Array, FloatArray, places_in
 from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.scores import brier_score, soft_error
 from ipforest.growing import (
-    AcquisitionState,
-    CodedExamples,
     Gini,
     Grower,
     GrownTree,
@@ -66,29 +64,12 @@ class Task(ABC):
         """Write targets as rows of numbers, shape (n_samples, n_outputs): indicators, or distances from the middle."""
 
     @abstractmethod
-    def grow(
-        self,
-        grower: Grower,
-        examples: CodedExamples,
-        encoded: Array,
-        acquisition: AcquisitionState,
-        weights: FloatArray,
-        seeds: Sequence[int],
-        X: Array | None = None,
-    ) -> GrownTrees:
-        """Grow trees one after another; see `Grower.grow_classifiers`."""
+    def growing(self, grower: Grower) -> Callable[..., GrownTrees]:
+        """Return what grows trees one after another from encoded targets; see `Grower.grow_classifiers`."""
 
     @abstractmethod
-    def look_ahead(
-        self,
-        grower: LookaheadGrower,
-        X: Array,
-        encoded: Array,
-        weights: FloatArray,
-        seed: int,
-        check: Callable[[], None] = lambda: None,
-    ) -> GrownTree:
-        """Grow a tree with lookahead."""
+    def looking_ahead(self, grower: LookaheadGrower) -> Callable[..., GrownTree]:
+        """Return what grows a tree with lookahead from encoded targets; see `LookaheadGrower.grow`."""
 
     @abstractmethod
     def score(self, outputs: FloatArray, encoded: Array, weight: FloatArray | None) -> float:
@@ -157,30 +138,13 @@ class Classification(Task):
         """Mark the class of each example."""
         return np.eye(len(self.classes))[encoded]
 
-    def grow(
-        self,
-        grower: Grower,
-        examples: CodedExamples,
-        encoded: Array,
-        acquisition: AcquisitionState,
-        weights: FloatArray,
-        seeds: Sequence[int],
-        X: Array | None = None,
-    ) -> GrownTrees:
-        """Grow trees of class shares."""
-        return grower.grow_classifiers(examples, encoded, len(self.classes), acquisition, weights, seeds, X)
+    def growing(self, grower: Grower) -> Callable[..., GrownTrees]:
+        """Return what grows trees of class shares."""
+        return partial(grower.grow_classifiers, n_classes=len(self.classes))
 
-    def look_ahead(
-        self,
-        grower: LookaheadGrower,
-        X: Array,
-        encoded: Array,
-        weights: FloatArray,
-        seed: int,
-        check: Callable[[], None] = lambda: None,
-    ) -> GrownTree:
-        """Grow a tree of class shares."""
-        return grower.grow(X, encoded, len(self.classes), weights, seed, check)
+    def looking_ahead(self, grower: LookaheadGrower) -> Callable[..., GrownTree]:
+        """Return what grows a tree of class shares."""
+        return partial(grower.grow, n_classes=len(self.classes))
 
     def score(self, outputs: FloatArray, encoded: Array, weight: FloatArray | None) -> float:
         """Compute the Brier score."""
@@ -229,30 +193,13 @@ class Regression(Task):
         """Return the targets, less their mean, as a column."""
         return np.asarray(encoded - encoded.mean(), dtype=np.float64)[:, None]
 
-    def grow(
-        self,
-        grower: Grower,
-        examples: CodedExamples,
-        encoded: Array,
-        acquisition: AcquisitionState,
-        weights: FloatArray,
-        seeds: Sequence[int],
-        X: Array | None = None,
-    ) -> GrownTrees:
-        """Grow trees of means."""
-        return grower.grow_many_means(examples, encoded, acquisition, weights, seeds, X)
+    def growing(self, grower: Grower) -> Callable[..., GrownTrees]:
+        """Return what grows trees of means."""
+        return grower.grow_many_means
 
-    def look_ahead(
-        self,
-        grower: LookaheadGrower,
-        X: Array,
-        encoded: Array,
-        weights: FloatArray,
-        seed: int,
-        check: Callable[[], None] = lambda: None,
-    ) -> GrownTree:
-        """Grow a tree of means."""
-        return grower.grow_means(X, encoded, weights, seed, check)
+    def looking_ahead(self, grower: LookaheadGrower) -> Callable[..., GrownTree]:
+        """Return what grows a tree of means."""
+        return grower.grow_means
 
     def score(self, outputs: FloatArray, encoded: Array, weight: FloatArray | None) -> float:
         """Compute the mean squared error."""
@@ -285,6 +232,6 @@ class Regression(Task):
         return RandomForestRegressor, ExtraTreesRegressor
 
 
-def task_of(estimator: Any, y: npt.NDArray[Any]) -> Task:
+def task_of(estimator: Any, y: Array) -> Task:
     """Return what an estimator learns from targets."""
     return Classification(np.unique(y)) if is_classifier(estimator) else Regression()

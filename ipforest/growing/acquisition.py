@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import held
+from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array, held
 from ipforest._internal.kernels import uncounted_njit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.first_uses import first_needs, mark_needs
@@ -26,10 +26,10 @@ class AcquisitionArrays(NamedTuple):
 
     sharing: int
     charge: int
-    unit_costs: npt.NDArray[np.float64]
-    unit_indptr: npt.NDArray[np.int32]
-    unit_indices: npt.NDArray[np.int32]
-    bought: npt.NDArray[np.bool_]
+    unit_costs: FloatArray
+    unit_indptr: Int32Array
+    unit_indices: Int32Array
+    bought: BoolArray
 
 
 class AcquisitionState:
@@ -111,7 +111,7 @@ class AcquisitionState:
             units = self.costs.unit_indices[self.costs.unit_indptr[feature] : self.costs.unit_indptr[feature + 1]]
             self.bought[:, units] |= used[:, feature, None]
 
-    def record_trees(self, trees: Trees, leaves: npt.NDArray[np.int32]) -> None:
+    def record_trees(self, trees: Trees, leaves: Int32Array) -> None:
         """Buy what examples need in all trees, each for itself.
 
         Parameters
@@ -133,11 +133,7 @@ class AcquisitionState:
 
 @uncounted_njit
 def mark_free(
-    node: int,
-    parent: npt.NDArray[np.int32],
-    feature: npt.NDArray[np.int32],
-    acquisition: AcquisitionArrays,
-    free: npt.NDArray[np.bool_],
+    node: int, parent: Int32Array, feature: Int32Array, acquisition: AcquisitionArrays, free: BoolArray
 ) -> None:
     """Mark the units that the tree pays nothing for at a node; those of a whole tree are marked as it buys them."""
     if acquisition.charge == ONCE_PER_TREE:
@@ -152,7 +148,7 @@ def mark_free(
 
 
 @uncounted_njit
-def mark_units(feature: int, acquisition: AcquisitionArrays, free: npt.NDArray[np.bool_]) -> None:
+def mark_units(feature: int, acquisition: AcquisitionArrays, free: BoolArray) -> None:
     """Mark the units that a feature needs."""
     for place in range(acquisition.unit_indptr[feature], acquisition.unit_indptr[feature + 1]):
         free[acquisition.unit_indices[place]] = True
@@ -161,12 +157,12 @@ def mark_units(feature: int, acquisition: AcquisitionArrays, free: npt.NDArray[n
 @uncounted_njit
 def price_features(
     acquisition: AcquisitionArrays,
-    free: npt.NDArray[np.bool_],
-    rows: npt.NDArray[np.int32],
-    weights: npt.NDArray[np.float64],
+    free: BoolArray,
+    rows: Int32Array,
+    weights: FloatArray,
     total_weight: float,
-    unit_prices: npt.NDArray[np.float64],
-    prices: npt.NDArray[np.float64],
+    unit_prices: FloatArray,
+    prices: FloatArray,
 ) -> None:
     """Compute what a test of each feature costs the examples of a node together.
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import BoolArray, FloatArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, encode_targets
@@ -63,9 +62,9 @@ class Boosting:
 
     examples: npt.NDArray[np.float32]
     coded: CodedExamples
-    y: npt.NDArray[Any]
+    y: Array
     weight: FloatArray
-    classes: npt.NDArray[Any] | None
+    classes: Array | None
     costs: FeatureCosts
     learning_rate: float
     held_out: npt.NDArray[np.float32] | None = None
@@ -173,7 +172,7 @@ def _boosted(like: BoostedTrees, grown: list[GrownTrees]) -> BoostedTrees:
     return replace(like, **structure, first_output=(np.arange(forest.n_trees) % like.base_score.size).astype(np.int32))
 
 
-def link_for(classes: npt.NDArray[Any] | None) -> str:
+def link_for(classes: Array | None) -> str:
     """Return the link of targets, of two classes, or of more."""
     if classes is None:
         return "identity"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import read_only
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, read_only
 
 MAX_BINS = 255
 """Together with the code of missing values, what a byte holds."""
@@ -17,11 +17,11 @@ MAX_BINS = 255
 class CodeArrays(NamedTuple):
     """What the kernels read of `CodedExamples`."""
 
-    codes: npt.NDArray[Any]
-    offsets: npt.NDArray[np.int64]
-    lows: npt.NDArray[np.float64]
-    highs: npt.NDArray[np.float64]
-    is_category: npt.NDArray[np.bool_]
+    codes: Array
+    offsets: IntArray
+    lows: FloatArray
+    highs: FloatArray
+    is_category: BoolArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,18 +40,15 @@ class CodedExamples:
         Whether the values of a feature are categories, which have no order: each has its own code.
     """
 
-    codes: npt.NDArray[Any]
-    offsets: npt.NDArray[np.int64]
-    lows: npt.NDArray[np.float64]
-    highs: npt.NDArray[np.float64]
-    is_category: npt.NDArray[np.bool_]
+    codes: Array
+    offsets: IntArray
+    lows: FloatArray
+    highs: FloatArray
+    is_category: BoolArray
 
     @classmethod
     def from_examples(
-        cls,
-        X: npt.NDArray[np.float32],
-        max_bins: int | None = None,
-        is_category: npt.NDArray[np.bool_] | None = None,
+        cls, X: npt.NDArray[np.float32], max_bins: int | None = None, is_category: BoolArray | None = None
     ) -> CodedExamples:
         """Code examples.
 
@@ -87,7 +84,7 @@ class CodedExamples:
             is_category=read_only(categories),
         )
 
-    def part(self, features: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None = None) -> CodedExamples:
+    def part(self, features: IntArray, rows: IntArray | None = None) -> CodedExamples:
         """Take some features, of all examples or of some, with the codes that they have."""
         codes = self.codes[features] if rows is None else self.codes[np.ix_(features, rows)]
         sizes = np.diff(self.offsets)[features]
@@ -131,7 +128,7 @@ def check_max_bins(max_bins: object, name: str = "max_bins") -> None:
 
 def _code(
     column: npt.NDArray[np.float32], max_bins: int | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+) -> tuple[IntArray, npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Return the codes of one feature, and the least and largest value under each code."""
     missing = np.isnan(column)
     values, counts = np.unique(column[~missing], return_counts=True)
@@ -145,7 +142,7 @@ def _code(
     return codes, values[first_of_code], values[last_of_code]
 
 
-def _equal_parts(counts: npt.NDArray[np.int64], n_parts: int) -> npt.NDArray[np.int64]:
+def _equal_parts(counts: IntArray, n_parts: int) -> IntArray:
     """Cut a sequence of distinct values into parts of about equally many examples; return where the parts start.
 
     Without its last value a part has fewer than 1 / n_parts of the examples.

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from ipforest._internal.arrays import held, in_rows
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held, in_rows
 from ipforest.ensemble.category_sets import CategorySets
 from ipforest.ensemble.forest import Forest
 from ipforest.growing import loop
@@ -43,7 +43,7 @@ class _Reserve(local):
 
     _cells = np.empty(0)
 
-    def array(self, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    def array(self, shape: tuple[int, ...]) -> FloatArray:
         """Return an array with anything in it, which holds until the next one is asked for."""
         if self._cells.size < prod(shape):
             self._cells = np.empty(prod(shape))
@@ -74,17 +74,17 @@ class GrownTree:
         Which categories go left; missing and unknown ones, and those of no example of the node, go right.
     """
 
-    left: npt.NDArray[np.int32]
-    right: npt.NDArray[np.int32]
-    feature: npt.NDArray[np.int32]
-    threshold: npt.NDArray[np.float64]
-    missing_left: npt.NDArray[np.bool_]
-    value: npt.NDArray[np.float64]
-    weight: npt.NDArray[np.float64]
-    n_samples: npt.NDArray[np.int64]
-    impurity: npt.NDArray[np.float64]
-    category_set: npt.NDArray[np.int32]
-    left_categories: npt.NDArray[np.bool_]
+    left: Int32Array
+    right: Int32Array
+    feature: Int32Array
+    threshold: FloatArray
+    missing_left: BoolArray
+    value: FloatArray
+    weight: FloatArray
+    n_samples: IntArray
+    impurity: FloatArray
+    category_set: Int32Array
+    left_categories: BoolArray
 
     @property
     def n_nodes(self) -> int:
@@ -92,7 +92,7 @@ class GrownTree:
         return self.left.size
 
     @property
-    def offsets(self) -> npt.NDArray[np.int64]:
+    def offsets(self) -> IntArray:
         """Where the trees start, and where the last one ends."""
         return np.array([0, self.n_nodes])
 
@@ -109,16 +109,16 @@ class GrownTrees(GrownTree):
         The leaf of each training example in its tree, -1 where it is not known.
     """
 
-    tree_offsets: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int32]
+    tree_offsets: IntArray
+    ends: Int32Array
 
     @property
-    def offsets(self) -> npt.NDArray[np.int64]:
+    def offsets(self) -> IntArray:
         """Where the trees start, and where the last one ends."""
         return self.tree_offsets
 
     @property
-    def answers(self) -> npt.NDArray[np.float64]:
+    def answers(self) -> FloatArray:
         """The first value of the leaf of each training example in each tree, shape (n_trees, n_samples)."""
         return np.asarray(self.value[self.tree_offsets[:-1, None] + self.ends, 0])
 
@@ -191,7 +191,7 @@ class Grower:
         n_classes: int,
         acquisition: AcquisitionState,
         *,
-        weights: npt.NDArray[Any] | None = None,
+        weights: Array | None = None,
         seed: int = 0,
     ) -> GrownTrees:
         """Grow a tree that tells classes apart; see `grow_classifiers`."""
@@ -204,7 +204,7 @@ class Grower:
         labels: npt.NDArray[np.integer[Any]],
         n_classes: int,
         acquisition: AcquisitionState,
-        weights: npt.NDArray[Any],
+        weights: Array,
         seeds: Sequence[int],
         X: npt.NDArray[np.float32] | None = None,
     ) -> GrownTrees:
@@ -239,11 +239,11 @@ class Grower:
     def grow_regressor(
         self,
         examples: CodedExamples,
-        gradients: npt.NDArray[np.float64],
-        hessians: npt.NDArray[np.float64],
+        gradients: FloatArray,
+        hessians: FloatArray,
         acquisition: AcquisitionState,
         *,
-        weights: npt.NDArray[Any] | None = None,
+        weights: Array | None = None,
         seed: int = 0,
     ) -> GrownTrees:
         """Grow a tree of least second-order loss; see `grow_regressors`."""
@@ -253,10 +253,10 @@ class Grower:
     def grow_regressors(
         self,
         examples: CodedExamples,
-        gradients: npt.NDArray[np.float64],
-        hessians: npt.NDArray[np.float64],
+        gradients: FloatArray,
+        hessians: FloatArray,
         acquisition: AcquisitionState,
-        weights: npt.NDArray[Any],
+        weights: Array,
         seeds: Sequence[int],
         X: npt.NDArray[np.float32] | None = None,
     ) -> GrownTrees:
@@ -284,10 +284,10 @@ class Grower:
     def grow_means(
         self,
         examples: CodedExamples,
-        targets: npt.NDArray[np.float64],
+        targets: FloatArray,
         acquisition: AcquisitionState,
         *,
-        weights: npt.NDArray[Any] | None = None,
+        weights: Array | None = None,
         seed: int = 0,
     ) -> GrownTrees:
         """Grow a tree whose nodes predict the mean of their targets; see `grow_many_means`."""
@@ -297,9 +297,9 @@ class Grower:
     def grow_many_means(
         self,
         examples: CodedExamples,
-        targets: npt.NDArray[np.float64],
+        targets: FloatArray,
         acquisition: AcquisitionState,
-        weights: npt.NDArray[Any],
+        weights: Array,
         seeds: Sequence[int],
         X: npt.NDArray[np.float32] | None = None,
     ) -> GrownTrees:
@@ -336,7 +336,7 @@ class Grower:
         labels: npt.NDArray[np.integer[Any]],
         n_classes: int,
         acquisition: AcquisitionState,
-        weights: Sequence[npt.NDArray[Any]],
+        weights: Sequence[Array],
         seeds: Sequence[int],
         n_jobs: int | None = None,
     ) -> list[GrownTrees]:
@@ -423,7 +423,7 @@ class Grower:
         """How many nodes are open at once at most."""
         return int(log2(n_examples)) + 3 if self.max_leaf_nodes is None else self.max_leaf_nodes + 1
 
-    def _tables(self, sizes: npt.NDArray[np.int64], n_examples: int, width: int) -> loop.Tables:
+    def _tables(self, sizes: IntArray, n_examples: int, width: int) -> loop.Tables:
         """Reserve the sums that pass from parent to child, for splits that look at most features."""
         tabled = np.where(sizes <= loop.TABLE_CODES, sizes + 1, 0)
         offsets = np.concatenate([[0], np.cumsum(tabled)]).astype(np.int64)
@@ -441,11 +441,7 @@ class Grower:
         return loop.Tables(offsets, sums, np.empty(n_tables, dtype=np.int32))
 
     def _finished(
-        self,
-        trees: loop.TreeArrays,
-        offsets: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int32],
-        examples: CodedExamples,
+        self, trees: loop.TreeArrays, offsets: IntArray, ends: Int32Array, examples: CodedExamples
     ) -> GrownTrees:
         """Cut off what is not used."""
         n_nodes = int(offsets[-1])
@@ -485,9 +481,7 @@ def _with_categories(trees: GrownTrees, side: npt.NDArray[np.uint8], examples: C
     return replace(trees, left_categories=_sets_of_categories(goes_left, trees.feature[tests], examples))
 
 
-def _sets_of_categories(
-    goes_left: npt.NDArray[np.bool_], features: npt.NDArray[np.int32], examples: CodedExamples
-) -> npt.NDArray[np.bool_]:
+def _sets_of_categories(goes_left: BoolArray, features: Int32Array, examples: CodedExamples) -> BoolArray:
     """Turn sets of codes (n_sets, n_codes) into sets of the categories under them; all others are in none."""
     names = [
         examples.lows[examples.offsets[feature] : examples.offsets[feature + 1]].astype(np.int64)
@@ -499,22 +493,22 @@ def _sets_of_categories(
     return sets
 
 
-def bootstrap_counts(n_samples: int, random_state: np.random.RandomState) -> npt.NDArray[np.float64]:
+def bootstrap_counts(n_samples: int, random_state: np.random.RandomState) -> FloatArray:
     """Draw as many examples with replacement as there are; return how often each was drawn."""
     drawn = random_state.randint(0, n_samples, n_samples)
     return np.bincount(drawn, minlength=n_samples).astype(np.float64)
 
 
-def forest_of(trees: Sequence[GrownTree], n_features: int, classes: npt.NDArray[Any] | None, criterion: str) -> Forest:
+def forest_of(trees: Sequence[GrownTree], n_features: int, classes: Array | None, criterion: str) -> Forest:
     """Put grown trees into a `Forest` that averages them."""
     sizes = np.concatenate([np.diff(part.offsets) for part in trees])
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     start = np.repeat(offsets[:-1], sizes)
 
-    def joined(name: str) -> npt.NDArray[Any]:
+    def joined(name: str) -> Array:
         return np.concatenate([getattr(part, name) for part in trees])
 
-    def children(name: str) -> npt.NDArray[np.int32]:
+    def children(name: str) -> Int32Array:
         child = joined(name)
         return np.where(child >= 0, child + start, loop.LEAF).astype(np.int32)
 
@@ -541,12 +535,12 @@ def forest_of(trees: Sequence[GrownTree], n_features: int, classes: npt.NDArray[
     )
 
 
-def _one_of(weights: npt.NDArray[Any] | None, n_samples: int) -> npt.NDArray[Any]:
+def _one_of(weights: Array | None, n_samples: int) -> Array:
     """Return the weights of the examples for one tree, shape (1, n_samples)."""
     return np.ones((1, n_samples)) if weights is None else np.asarray(weights)[None]
 
 
-def _weights(weights: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _weights(weights: Array) -> FloatArray:
     return np.ascontiguousarray(weights, dtype=np.float64)
 
 
@@ -554,7 +548,7 @@ def _empty_trees(capacity: int, width: int, n_categories: int) -> loop.TreeArray
     integers = {"parent", "left", "right", "feature", "depth", "cut_code", "table"}
     long_integers = {"start", "stop"}
 
-    def column(name: str) -> npt.NDArray[Any]:
+    def column(name: str) -> Array:
         if name == "statistics":
             return np.empty((capacity, width))
         if name == "side":

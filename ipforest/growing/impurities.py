@@ -7,7 +7,7 @@ A set is given by its statistics: the weight of each class, or the sums of gradi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import log2
 from numbers import Integral, Real
 from typing import ClassVar
@@ -42,8 +42,9 @@ class Impurity:
 
     @property
     def parameters(self) -> FloatArray:
-        """Parameters as the kernels read them."""
-        return read_only(np.zeros(0))
+        """Parameters as the kernels read them: the fields in order."""
+        values = [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]  # a dataclass
+        return read_only(np.array(values, dtype=np.float64))
 
     def check_classes(self, n_classes: int) -> None:
         """Raise ValueError if the impurity is for another number of classes."""
@@ -103,11 +104,6 @@ class ThresholdPairs(Impurity):
         if not isinstance(self.alpha, Real) or not 0 <= self.alpha < np.inf:
             raise ValueError(f"alpha: expected a finite number >= 0, got {self.alpha!r}")
 
-    @property
-    def parameters(self) -> FloatArray:
-        """Parameters as the kernels read them."""
-        return read_only(np.array([float(self.alpha)]))
-
 
 @dataclass(frozen=True, slots=True)
 class Powers(Impurity):
@@ -126,11 +122,6 @@ class Powers(Impurity):
     def __post_init__(self) -> None:
         if not isinstance(self.exponent, Integral) or self.exponent < 2:
             raise ValueError(f"exponent: expected an integer >= 2, got {self.exponent!r}")
-
-    @property
-    def parameters(self) -> FloatArray:
-        """Parameters as the kernels read them."""
-        return read_only(np.array([float(self.exponent)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +181,6 @@ class Gradient(Impurity):
     def __post_init__(self) -> None:
         if not isinstance(self.l2, Real) or not 0 <= self.l2 < np.inf:
             raise ValueError(f"l2: expected a finite number >= 0, got {self.l2!r}")
-
-    @property
-    def parameters(self) -> FloatArray:
-        """Parameters as the kernels read them."""
-        return read_only(np.array([float(self.l2)]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.growing.grower import GrownTree
@@ -50,7 +48,7 @@ class LookaheadGrower:
         X: Array,
         labels: IntArray,
         n_classes: int,
-        weights: npt.NDArray[Any],
+        weights: Array,
         seed: int = 0,
         check: Callable[[], None] = lambda: None,
     ) -> GrownTree:
@@ -73,12 +71,7 @@ class LookaheadGrower:
         return self._grow(X, moments(np.eye(n_classes)[labels], weights), weights, seed, check)
 
     def grow_means(
-        self,
-        X: Array,
-        targets: FloatArray,
-        weights: npt.NDArray[Any],
-        seed: int = 0,
-        check: Callable[[], None] = lambda: None,
+        self, X: Array, targets: FloatArray, weights: Array, seed: int = 0, check: Callable[[], None] = lambda: None
     ) -> GrownTree:
         """Grow a regression tree until no split reduces the squared error.
 
@@ -93,9 +86,7 @@ class LookaheadGrower:
         tree.value[:] += centre
         return tree
 
-    def _grow(
-        self, X: Array, sums: FloatArray, weights: npt.NDArray[Any], seed: int, check: Callable[[], None]
-    ) -> GrownTree:
+    def _grow(self, X: Array, sums: FloatArray, weights: Array, seed: int, check: Callable[[], None]) -> GrownTree:
         random = np.random.default_rng(seed)
         members, tested, children = [np.flatnonzero(weights)], [(-1, np.nan)], [(-1, -1)]
         node = 0
@@ -221,7 +212,7 @@ def is_left(values: Array, threshold: float) -> BoolArray:
     return np.asarray(values.astype(np.float64) <= threshold)
 
 
-def moments(targets: FloatArray, weights: npt.NDArray[Any]) -> FloatArray:
+def moments(targets: FloatArray, weights: Array) -> FloatArray:
     """Weigh examples, their squared targets and their targets, shape (n_samples, 2 + n_outputs).
 
     Parameters

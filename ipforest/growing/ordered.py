@@ -7,12 +7,11 @@ number of classes. Missing values, which may go to either side of each cut, are 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray
 from ipforest._internal.kernels import uncounted_njit
 
 CONSTANT = -2
@@ -51,9 +50,9 @@ def sort_few(keys: Array) -> None:
 
 @uncounted_njit
 def keys_in_order(
-    code_row: npt.NDArray[Any],
+    code_row: Array,
     n_codes: int,
-    rows: npt.NDArray[np.int32],
+    rows: Int32Array,
     start: int,
     stop: int,
     keys: IntArray,
@@ -110,7 +109,7 @@ def keys_in_order(
 @uncounted_njit
 def gini_cut_in_order(
     keys: IntArray,
-    labels: npt.NDArray[np.int32],
+    labels: Int32Array,
     weights: FloatArray,
     lows: FloatArray,
     highs: FloatArray,

@@ -1,8 +1,8 @@
 """Random numbers that depend on a seed and a place only, so that no order of work changes them."""
 
 import numpy as np
-import numpy.typing as npt
 
+from ipforest._internal.arrays import Int32Array
 from ipforest._internal.kernels import uncounted_njit
 
 
@@ -22,7 +22,7 @@ def uniform(seed: np.uint64, stream: np.uint64) -> float:
 
 
 @uncounted_njit
-def draw_next(stream: np.uint64, place: int, features: npt.NDArray[np.int32]) -> None:
+def draw_next(stream: np.uint64, place: int, features: Int32Array) -> None:
     """Draw what stands at a place from what stands there or later: place after place, the order is random."""
     other = place + int(uniform(stream, np.uint64(place)) * (features.size - place))
     features[place], features[other] = features[other], features[place]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -34,7 +34,7 @@ from ipforest.settings import Grouped
 from ipforest.solvers import solve_budget
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class BudgetPrune(ForestPruner):
     """Train a tree ensemble, and prune it optimally to what acquiring features may cost.
 
@@ -135,19 +135,8 @@ class BudgetPrune(ForestPruner):
 
     _pruning = Grouped(PruningSettings)
 
-    estimator: Any
-    _: KW_ONLY
-    feature_costs: Any = None
-    budget: Any = None
     lam: Any = None
     pruning: PruningSettings | None = None
-    max_cost: Any = None
-    loss: str | None = None
-    class_costs: Any = None
-    scoring: str | None = None
-    split_cost: Any = 0
-    validation_fraction: float | None = 0.25
-    random_state: Any = None
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

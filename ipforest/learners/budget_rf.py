@@ -70,8 +70,7 @@ class GrownForest:
 
     Parameters
     ----------
-    growth : GreedyGrowth, optional
-        How trees grow.
+    impurity : Impurity
     forest : Forest
     bootstrap : Bootstrap
     costs, errors : ndarray of float64, shape (n_trees + 1,)
@@ -96,7 +95,8 @@ class GreedyGrowth(Settings):
 
     Parameters
     ----------
-    impurity : Impurity
+    impurity : str or Impurity, default="threshold-pairs"
+        "threshold-pairs", "powers", "entropy", "gini", or one of `ipforest.growing`.
     alpha : number or sequence of numbers, default=0
         Threshold of threshold-Pairs; of several, the one of least validation error within the budget is taken.
     reduction : {"minimax", "expected"}, default="minimax"
@@ -114,11 +114,6 @@ class GreedyGrowth(Settings):
     min_samples_leaf : int, default=1
     max_bins : int, optional
         Thresholds lie between so many bins per feature; by default between any two values.
-
-    Raises
-    ------
-    ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "growth"
@@ -199,8 +194,8 @@ class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # sci
     scoring : {None, "total cost"}, default=None
         With "total cost", alpha and the number of trees are taken for which what is bought and what mistakes cost sum
         up to the least on the validation examples, in the unit of the prices; a budget is then only a limit.
-    impurity : str or Impurity, default="threshold-pairs"
-        "threshold-pairs", "powers", "entropy", "gini", or one of `ipforest.growing`.
+    growth : GreedyGrowth, optional
+        How trees grow.
     voting : {"soft", "hard", "pooled"}, default="soft"
         Average the distributions of the leaves, count the trees' votes (the paper's majority), or pool the training
         examples of the leaves (the paper's confidence for ranking).
@@ -234,22 +229,19 @@ class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # sci
     """
 
     bootstrap = True
+    takes_missing = True
     min_classes = 1
     _dtype = np.float32
     _growth = Grouped(GreedyGrowth)
 
     n_estimators: int = 40
     _: KW_ONLY
-    feature_costs: Any = None
-    budget: Any = None
     max_cost: Any = None
     class_costs: Any = None
     scoring: str | None = None
     growth: GreedyGrowth | None = None
     voting: str = "soft"
-    validation_fraction: float | None = 0.25
     n_jobs: int | None = None
-    random_state: Any = None
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         growers = self._growth.growers()
@@ -319,11 +311,6 @@ class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # sci
     def to_sklearn(self) -> Any:
         """Return the trees that were taken, with their votes, as a fitted RandomForestClassifier; see `to_trees`."""
         return self.to_trees().to_sklearn()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 class PooledTrees(TreesInOrder):

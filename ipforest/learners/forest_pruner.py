@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,14 +11,14 @@ import numpy.typing as npt
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import get_tags
 
-from ipforest._internal.arrays import Array
+from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
 from ipforest._internal.rational import as_fraction, nonnegative_fraction, time_limit_seconds
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
-from ipforest.estimator import BudgetedEstimator, Given, check_choice, is_fitted, warn_if_nothing_is_bought
+from ipforest.estimator import Given, PricedEstimator, check_choice, is_fitted, warn_if_nothing_is_bought
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.vote_descent import VoteProblem
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
@@ -54,11 +54,6 @@ class PruningSettings(Settings):
         budget, but only locally optimal. See `ipforest.learners.vote_descent`.
     refit : bool, default=False
         Whether the leaves of the pruned trees learn their values anew from all examples, the validation part included.
-
-    Raises
-    ------
-    ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "pruning"
@@ -75,16 +70,18 @@ class PruningSettings(Settings):
         time_limit_seconds(self.time_limit, self.named("time_limit"))
 
 
-class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+@dataclass(eq=False, repr=False)
+class ForestPruner(MetaEstimatorMixin, PricedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of the estimators that train a forest, or take a fitted one, and prune it.
 
-    A subclass takes at least the parameters below, finds its prunings in `_find_prunings`, and sets ``pruning_`` in
-    `_choose_pruning`.
+    A subclass finds its prunings in `_find_prunings`, and gives the one for a budget in `_choose_pruning`.
 
     Parameters
     ----------
-    estimator, feature_costs, budget, max_cost, loss, split_cost, validation_fraction, random_state
-        See `BudgetPrune`; so are ``class_costs`` and ``pruning``, which a subclass need not offer.
+    estimator, feature_costs, budget, max_cost, loss, class_costs, scoring, split_cost
+        See `BudgetPrune`.
+    validation_fraction, random_state
+        See `BudgetPrune`.
 
     Attributes
     ----------
@@ -103,16 +100,20 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         The forest that predicts; trees that are pruned to their root do not vote.
     """
 
-    estimator: Any
-    loss: str | None
-    split_cost: Any
-    validation_fraction: float | None
     min_classes = 1
     _pruning = PruningSettings()
 
-    instance_: PruningInstance
-    pruning_: Pruning
-    _vote: VoteProblem | None = None
+    estimator: Any
+    _: KW_ONLY
+    max_cost: Any = None
+    loss: str | None = None
+    class_costs: Any = None
+    scoring: str | None = None
+    split_cost: Any = 0
+
+    instance_: PruningInstance = field(init=False)
+    pruning_: Pruning = field(init=False)
+    _vote: VoteProblem | None = field(init=False)
 
     @abstractmethod
     def _find_prunings(self) -> Frontier:
@@ -397,7 +398,7 @@ def pruning_set(errors: str, ensemble: Any, training: Labelled) -> Labelled | No
     return training._replace(weight=training.weight[:, None] * out_of_bag(ensemble, training.y.size))
 
 
-def out_of_bag(ensemble: Any, n_samples: int) -> npt.NDArray[np.bool_]:
+def out_of_bag(ensemble: Any, n_samples: int) -> BoolArray:
     """Return which training examples each tree of an ensemble was not trained on, shape (n_samples, n_trees).
 
     Raises

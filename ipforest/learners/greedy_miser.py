@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from ipforest._internal.arrays import BoolArray, FloatArray, places_in
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, places_in
 from ipforest._internal.examples import Labelled
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
@@ -21,8 +21,6 @@ from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
 from ipforest.settings import Grouped
-
-Array = npt.NDArray[Any]
 
 
 class Squared:
@@ -138,6 +136,7 @@ class PricedBoosting(FittedWithHeldOut):
     n_features_in_ : int
     """
 
+    takes_missing = True
     _dtype = np.float32
     _growth = Grouped(PricedGrowth)
 
@@ -145,11 +144,7 @@ class PricedBoosting(FittedWithHeldOut):
     _: KW_ONLY
     growth: PricedGrowth | None = None
     lam: Any = 0
-    feature_costs: Any = None
-    budget: Any = None
     max_cost: Any = None
-    validation_fraction: float | None = 0.25
-    random_state: Any = None
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         self._boost(training.X, self._columns(training.y))
@@ -228,11 +223,6 @@ class PricedBoosting(FittedWithHeldOut):
         """Say how the fitted model buys features and what it answers."""
         n_trees = self.n_rounds_ * self.base_.size
         return SummedTrees(first_trees(self.trees_, n_trees), n_trees, self.base_, self._loss())
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -37,11 +37,6 @@ class PricedGrowth(Settings):
     min_samples_leaf : int, default=1
     max_bins : int or None, default=255
         Thresholds lie between so many bins per feature; with None between any two values.
-
-    Raises
-    ------
-    ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "growth"

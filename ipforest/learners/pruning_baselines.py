@@ -8,14 +8,13 @@ feature cost", section 6.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import BoolArray, FloatArray
+from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array
 from ipforest._internal.kernels import njit
 from ipforest.choosing.frontier import Frontier
 from ipforest.estimator import optional_number
@@ -63,7 +62,7 @@ class PruningSequence:
         return f"PruningSequence({len(self.prunings)} prunings)"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class PruningBaseline(ForestPruner):
     """Base of the methods that are compared with `BudgetPrune`; parameters and use are the same.
 
@@ -91,18 +90,7 @@ class PruningBaseline(ForestPruner):
         See `BudgetPrune`.
     """
 
-    estimator: Any
-    _: KW_ONLY
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    class_costs: Any = None
-    scoring: str | None = None
-    loss: str | None = None
-    split_cost: Any = 0
-    validation_fraction: float | None = 0.25
     n_prunings: int = 100
-    random_state: Any = None
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -250,7 +238,7 @@ def without_sharing(instance: PruningInstance) -> PruningInstance:
 
 
 @njit
-def least_above(parent: npt.NDArray[np.int32], values: FloatArray) -> FloatArray:
+def least_above(parent: Int32Array, values: FloatArray) -> FloatArray:
     """Find the least value of each node and the nodes above it; parents stand before children."""
     least = values.copy()
     for node in range(parent.size):
@@ -260,7 +248,7 @@ def least_above(parent: npt.NDArray[np.int32], values: FloatArray) -> FloatArray
 
 
 @njit
-def weakest_links(parent: npt.NDArray[np.int32], losses: FloatArray) -> FloatArray:
+def weakest_links(parent: Int32Array, losses: FloatArray) -> FloatArray:
     """Find the price per leaf from which each node is better off as a leaf than split.
 
     Parameters

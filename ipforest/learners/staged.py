@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import FloatArray, Int32Array
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.results import Pruning
@@ -19,7 +18,7 @@ def first_trees(forest: Forest, n_trees: int) -> Forest:
     return forest.first(n_trees)
 
 
-def staged_costs(forest: Forest, leaves: npt.NDArray[np.int32], costs: FeatureCosts) -> FloatArray:
+def staged_costs(forest: Forest, leaves: Int32Array, costs: FeatureCosts) -> FloatArray:
     """Compute what an example pays on average for the first trees, by their number.
 
     Parameters

@@ -12,10 +12,8 @@ import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import inf
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, checked_integer, is_ascending
 from ipforest._internal.json_text import read_json
@@ -28,7 +26,7 @@ from ipforest.maxflow.subproblems import Host, Subproblem, division_fault
 
 __all__ = ["pack", "unpack"]
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, Array]
 
 NODES, ACQUISITIONS, ABOVE, FLOW, IMBALANCE = "node_order", "acquisition_order", "above", "flow", "imbalance"
 DONE, OPEN, OUTSIDE = "done", "open", "outside"
@@ -67,7 +65,7 @@ def pack(cut: ParametricCut, outside: Sequence[Subproblem]) -> Arrays:
     }
 
 
-def unpack(cut: ParametricCut, state: Mapping[str, npt.NDArray[Any]]) -> list[Subproblem]:
+def unpack(cut: ParametricCut, state: Mapping[str, Array]) -> list[Subproblem]:
     """Bring a parametric cut that has not begun into the state of another one of the same problem.
 
     Returns

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import IntArray, checked_array, checked_integer
+from ipforest._internal.arrays import Int32Array, IntArray, checked_array, checked_integer
 from ipforest.maxflow.network import Lambda
 from ipforest.results import DualFlow, check_flow_arrays
 
@@ -54,7 +53,7 @@ class PathFlow:
 
     p: tuple[int, ...]
     q: tuple[int, ...]
-    node_breakpoint: npt.NDArray[np.int32]
+    node_breakpoint: Int32Array
     used: IntArray
     triple: IntArray
     up: IntArray

@@ -162,9 +162,9 @@ class _Column(NamedTuple):
 class _Node(NamedTuple):
     """What a small tree needs of scikit-learn's: arrays over its nodes."""
 
-    left: npt.NDArray[np.int64]
-    right: npt.NDArray[np.int64]
-    column: npt.NDArray[np.int64]
+    left: IntArray
+    right: IntArray
+    column: IntArray
     threshold: FloatArray
     missing_left: npt.NDArray[np.uint8]
     action: IntArray

@@ -72,16 +72,7 @@ def run(
     NoOptimumError
         HiGHS ended neither with an optimum nor at the time limit.
     """
-    highspy = import_highspy()
-    started = perf_counter()
-    highs = quiet_highs()
-    set_options(highs, options(program.is_integer, solver, time_limit, relative_gap))
-    if not program.n_columns:
-        return Solution.of_nothing(program.constant)
-    for step in (lambda: _pass(highs, highspy, program), highs.run):
-        if step() == highspy.HighsStatus.kError:
-            raise _failure(program, "an error")
-    return _solution(highs, highspy, program, perf_counter() - started)
+    return _solved(program, options(program.is_integer, solver, time_limit, relative_gap))
 
 
 def run_first_order(program: LinearProgram, time_limit: float | None = None) -> tuple[float, float]:
@@ -104,18 +95,22 @@ def run_first_order(program: LinearProgram, time_limit: float | None = None) -> 
     NoOptimumError
         HiGHS ended neither with an optimum nor at the time limit.
     """
+    wanted = options(False, "simplex", time_limit, 0.0) | {"solver": "pdlp", "run_crossover": "off"}
+    solution = _solved(program, wanted)
+    return solution.objective, solution.runtime_s
+
+
+def _solved(program: LinearProgram, wanted: dict[str, Any]) -> Solution:
     highspy = import_highspy()
     started = perf_counter()
     highs = quiet_highs()
-    wanted = options(False, "simplex", time_limit, 0.0) | {"solver": "pdlp", "run_crossover": "off"}
     set_options(highs, wanted)
     if not program.n_columns:
-        return program.constant, 0.0
+        return Solution.of_nothing(program.constant)
     for step in (lambda: _pass(highs, highspy, program), highs.run):
         if step() == highspy.HighsStatus.kError:
             raise _failure(program, "an error")
-    solution = _solution(highs, highspy, program, perf_counter() - started)
-    return solution.objective, solution.runtime_s
+    return _solution(highs, highspy, program, perf_counter() - started)
 
 
 def import_highspy() -> Any:

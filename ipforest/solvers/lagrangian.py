@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest._internal.rational import INT64_SAFE, exact_sum
 from ipforest.instance import PruningInstance
 from ipforest.results import Pruning
@@ -87,7 +86,7 @@ class ScaledProblem:
             raise OverflowError("step: expected multipliers that sum below 2^62, got more; use a smaller step")
         return np.floor(fine).astype(np.int64)
 
-    def dual_value(self, pool: TreePool, beta: IntArray) -> tuple[int, npt.NDArray[np.bool_]]:
+    def dual_value(self, pool: TreePool, beta: IntArray) -> tuple[int, BoolArray]:
         """Evaluate the Lagrangian dual at multipliers beta >= 0; exact, and a bound for any of them.
 
         The inner minimum over w_{k,i} in [0, 1] is closed: sum of min(0, mu_{k,i}) with mu_{k,i} the price less the

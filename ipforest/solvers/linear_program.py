@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ipforest._internal.arrays import read_only
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, read_only
 from ipforest.results import Status
 
 __all__ = ["Block", "Labels", "LinearProgram", "Solution"]
@@ -34,7 +34,7 @@ class Block:
     """
 
     name: str
-    index: tuple[npt.NDArray[Any], ...] = ()
+    index: tuple[Array, ...] = ()
 
     def __len__(self) -> int:
         return self.index[0].size if self.index else 1
@@ -99,12 +99,12 @@ class LinearProgram:
 
     A: csr_array
     senses: npt.NDArray[np.str_]
-    rhs: npt.NDArray[np.float64]
-    objective: npt.NDArray[np.float64]
+    rhs: FloatArray
+    objective: FloatArray
     constant: float
-    lower: npt.NDArray[np.float64]
-    upper: npt.NDArray[np.float64]
-    integer: npt.NDArray[np.bool_]
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
     row_labels: Sequence[str]
     column_labels: Sequence[str]
     maximised: bool = False
@@ -143,12 +143,12 @@ class LinearProgram:
         return bool(self.integer.any())
 
     @property
-    def row_lower(self) -> npt.NDArray[np.float64]:
+    def row_lower(self) -> FloatArray:
         """Lower sides of the rows: the right-hand side, or minus infinity."""
         return np.where(self.senses == "<=", -np.inf, self.rhs)
 
     @property
-    def row_upper(self) -> npt.NDArray[np.float64]:
+    def row_upper(self) -> FloatArray:
         """Upper sides of the rows: the right-hand side, or infinity."""
         return np.where(self.senses == ">=", np.inf, self.rhs)
 
@@ -178,8 +178,8 @@ class Solution:
     """
 
     status: Status
-    values: npt.NDArray[np.float64] | None
-    row_duals: npt.NDArray[np.float64] | None
+    values: FloatArray | None
+    row_duals: FloatArray | None
     objective: float
     bound: float
     runtime_s: float

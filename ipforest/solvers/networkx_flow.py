@@ -13,10 +13,10 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from networkx.algorithms.flow import boykov_kolmogorov
 
+from ipforest._internal.arrays import IntArray
 from ipforest.instance import PruningInstance
 from ipforest.results import DualFlow, Pruning, PruningResult
 
@@ -92,9 +92,7 @@ def network_matrix(rows: sp.csr_array) -> sp.csc_array:
     return matrix
 
 
-def tree_network(
-    instance: PruningInstance, tree: int, p: int, q: int, beta: npt.NDArray[np.int64] | None = None
-) -> nx.MultiDiGraph:
+def tree_network(instance: PruningInstance, tree: int, p: int, q: int, beta: IntArray | None = None) -> nx.MultiDiGraph:
     """Build the network of one tree, in which a path from the first vertex to the last is a pruning.
 
     Vertices 0..m are the rows of the network matrix, arcs its columns, from the row with -1 to the row with +1. Arcs
@@ -141,11 +139,7 @@ def tree_network(
 
 
 def _arc_costs(
-    instance: PruningInstance,
-    variables: list[tuple[str, int]],
-    p: int,
-    q: int,
-    beta: npt.NDArray[np.int64] | None,
+    instance: PruningInstance, variables: list[tuple[str, int]], p: int, q: int, beta: IntArray | None
 ) -> list[int]:
     """Cost of each variable; a node hands the split costs paid down to it, and its own, to its first child.
 

@@ -35,9 +35,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, FloatArray, load_arrays, read_only, save_arrays
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, load_arrays, read_only, save_arrays
 from ipforest._internal.kernels import clock, njit
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.rational import nonnegative_fraction, time_limit_seconds
@@ -421,7 +420,7 @@ class _Ascent:
             trace=state.trace.then(incumbent, dual_value),
         )
 
-    def _subgradient(self, multipliers: FloatArray, kept: npt.NDArray[np.bool_]) -> FloatArray:
+    def _subgradient(self, multipliers: FloatArray, kept: BoolArray) -> FloatArray:
         """w^(t) - w at the minimisers; shape (n_triples,)."""
         indices = self.problem.instance.indices
         used = kept[self._triple_node].astype(np.float64)

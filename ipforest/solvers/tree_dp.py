@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, Int32Array, IntArray
 from ipforest._internal.kernels import clock, njit
 from ipforest._internal.rational import INT64_SAFE, exact_sum
 from ipforest.instance import PruningInstance
@@ -59,9 +58,9 @@ class TreeBatch:
     """
 
     roots: IntArray
-    node_parent: npt.NDArray[np.int32]
-    internal_nodes: npt.NDArray[np.int32]
-    parent: npt.NDArray[np.int32]
+    node_parent: Int32Array
+    internal_nodes: Int32Array
+    parent: Int32Array
     stop_value: IntArray
 
     @classmethod
@@ -107,7 +106,7 @@ class TreeBatch:
         return value[self.roots], kept
 
 
-def _shifted(index: npt.NDArray[np.int32], start: int) -> npt.NDArray[np.int32]:
+def _shifted(index: Int32Array, start: int) -> Int32Array:
     """Renumber from a start, -1 staying -1."""
     return np.where(index < 0, index, index - np.int32(start)).astype(np.int32)
 

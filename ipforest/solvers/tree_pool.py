@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
-import numpy.typing as npt
 from joblib.parallel import get_active_backend
 
-from ipforest._internal.arrays import IntArray
+from ipforest._internal.arrays import BoolArray, IntArray
 from ipforest.solvers.tree_dp import TreeBatch
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class TreePool:
             self._parallel.__exit__(kind, error, trace)
             self._handles = self._batches
 
-    def prune(self, charges: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    def prune(self, charges: IntArray) -> tuple[IntArray, BoolArray]:
         """Prune every tree by itself; see `TreeBatch.prune`.
 
         Parameters
@@ -91,7 +90,7 @@ def _hold(batch: TreeBatch) -> TreeBatch:
     return batch
 
 
-def _prune_batch(batch: TreeBatch, charges: bytes) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+def _prune_batch(batch: TreeBatch, charges: bytes) -> tuple[IntArray, BoolArray]:
     return batch.prune(np.frombuffer(charges, dtype=np.int64))
 
 

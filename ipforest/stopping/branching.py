@@ -88,11 +88,6 @@ class BranchingStages(Settings):
         Into how many parts a stage may send its examples. There are no branches any more once 8 units are bought.
     min_support : int, default=50
         Fewest training examples of a part.
-
-    Raises
-    ------
-    ValueError
-        A value is no integer >= 1.
     """
 
     parameter: ClassVar[str] = "stages"
@@ -130,13 +125,8 @@ class BranchingCascade(StagedEstimator):
         The first sees nothing; then what is free.
     candidates_ : tuple of Stoppable
         The nested cascade, and the one that branches, if any stage does.
-    rule_ : FittedRule
-    level_ : float
-        An example goes on while its keenness exceeds this.
-    curve_ : Curve
-        Cost and error of every level on held-out examples.
-    paths_ : StoppingPaths
-        What these examples see and pay when no example stops.
+    rule_, level_, curve_, paths_
+        See `EarlyExit`.
     costs_ : FeatureCosts
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifi
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
@@ -26,6 +26,7 @@ from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
     Given,
+    check_choice,
     check_inner_estimator,
     checked_labels,
     is_fitted,
@@ -36,7 +37,6 @@ from ipforest.stopping.rules import (
     FittedRule,
     StageOutputs,
     StoppingPaths,
-    StoppingRule,
     ThresholdStopping,
     margin,
 )
@@ -102,11 +102,11 @@ class EarlyExitPolicy:
         return self._trees.name
 
     @property
-    def features(self) -> npt.NDArray[np.int64]:
+    def features(self) -> IntArray:
         """The features that the trees test."""
         return self._trees.features
 
-    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+    def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Walk on, and stop those whose keenness is down to the level."""
         inner, place = self._split(progress)
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
@@ -164,9 +164,9 @@ class EarlyExitPolicy:
 class _Place(NamedTuple):
     """What the rule keeps for each example: views of the progress."""
 
-    stage: npt.NDArray[np.int32]
-    memory: npt.NDArray[np.int32]
-    stopped: npt.NDArray[np.int32]
+    stage: Int32Array
+    memory: Int32Array
+    stopped: Int32Array
 
 
 def sureness(
@@ -361,21 +361,10 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
     True
     """
 
-    must_hold_out = True
-
     estimator: Any
     _: KW_ONLY
-    stopping: StoppingRule | Sequence[StoppingRule] | None = None
     order: str = "given"
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    class_costs: Any = None
-    scoring: Any = None
     overspend: Any = 5
-    n_folds: int = 5
-    validation_fraction: float = 0.25
-    random_state: Any = None
 
     @property
     def _holds_out(self) -> bool:
@@ -424,8 +413,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
             check_inner_estimator(self, ensemble)
         super().check_parameters()
         nonnegative_fraction(self.overspend, "overspend")
-        if self.order not in ORDERS:
-            raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))}, got {self.order!r}")
+        check_choice(self.order, "order", ORDERS)
 
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""

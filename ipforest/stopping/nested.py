@@ -31,11 +31,6 @@ class NestedStages(Settings):
         then steps of a fourth.
     sees_before : bool, default=False
         Whether a stage also sees what the one before answers, in training by examples that it was not trained on.
-
-    Raises
-    ------
-    ValueError
-        A value is none of these.
     """
 
     parameter: ClassVar[str] = "stages"
@@ -67,27 +62,8 @@ class NestedCascade(StagedEstimator):
         Trained anew for each stage; by default a random forest of 100 trees.
     stages : NestedStages, optional
         Which units the stages have, and what they see.
-    stopping : StoppingRule or sequence of StoppingRule, optional
-        As in `EarlyExit`.
-    feature_costs
-        See `BudgetPrune`.
-    budget : number, optional
-        What an example may cost on average; without one, as much as lowers the error.
-    max_cost : number, optional
-        The most that any one example may pay.
-    scoring : str or callable, optional
-        What chooses within the budget on held-out examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
-        the like (see `ipforest.choosing.measures`); by default the error. `curve_` then has negative scores as errors.
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
-        the unit of the prices; a budget is then only a limit.
-    class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
-        the class of the least expected cost is predicted, and stopping is learnt and chosen by what mistakes cost; the
-        stages are trained as they are. Classifiers only.
-    n_folds : int, default=5
-        See `EarlyExit`.
-    validation_fraction : float, splitter, default=0.25
-        Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
+    stopping, feature_costs, budget, max_cost, scoring, class_costs, n_folds, validation_fraction
+        See `EarlyExit`; class costs are for classifiers only, and stages are trained without them.
     n_jobs : int, optional
         Stages that are trained at once, by joblib.
     random_state : int, RandomState instance or None, default=None
@@ -99,13 +75,8 @@ class NestedCascade(StagedEstimator):
         In the order in which they are bought, without those whose features are the same in all training examples.
     stages_ : tuple of Stage
         The first sees nothing; then what is free.
-    rule_ : FittedRule
-    level_ : float
-        An example goes on while its keenness exceeds this.
-    curve_ : Curve
-        Cost and error of every level on held-out examples.
-    paths_ : StoppingPaths
-        What these examples see and pay when no example stops.
+    rule_, level_, curve_, paths_
+        See `EarlyExit`.
     costs_ : FeatureCosts
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)

@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, held
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
 from ipforest._internal.examples import Labelled, weights_for
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier, spending_limit
@@ -35,7 +35,6 @@ from ipforest.stopping.rules import (
     StagedRule,
     StageOutputs,
     StoppingPaths,
-    StoppingRule,
     ThresholdStopping,
     margin,
 )
@@ -133,12 +132,12 @@ class Stage:
 class _Place(NamedTuple):
     """What the policy keeps for each example: views of the progress."""
 
-    stage: npt.NDArray[np.int32]
-    before: npt.NDArray[np.int32]
-    goal: npt.NDArray[np.int32]
-    bought: npt.NDArray[np.int32]
-    memory: npt.NDArray[np.int32]
-    state: npt.NDArray[np.int32]
+    stage: Int32Array
+    before: Int32Array
+    goal: Int32Array
+    bought: Int32Array
+    memory: Int32Array
+    state: Int32Array
 
 
 DECIDING, BUYING, STOPPED = 0, 1, 2
@@ -331,7 +330,7 @@ class StagesInOrder:
             self._class_costs,
         )
 
-    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+    def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Buy the features of a stage one by one; when it has all, decide whether to go on."""
         place = _Place(*progress.place.T)
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
@@ -363,7 +362,7 @@ class StagesInOrder:
             goal[here] = self.stages[number].goals(X[here])
         return np.where((goal != END) & self.affordable[goal], goal, END)
 
-    def _buy(self, progress: Progress, place: _Place, rows: Rows) -> npt.NDArray[np.int32]:
+    def _buy(self, progress: Progress, place: _Place, rows: Rows) -> Int32Array:
         """Count what is known of the next stage; give the first feature that is not, or move on to the stage.
 
         An example of which nothing more can be had stays at the stage before one that it does not know whole.
@@ -381,7 +380,7 @@ class StagesInOrder:
             place.before[whole], place.stage[whole], place.state[whole] = stage, goal, DECIDING
         return wanted
 
-    def _first_unknown(self, progress: Progress, place: _Place, rows: Rows, new: IntArray) -> npt.NDArray[np.int32]:
+    def _first_unknown(self, progress: Progress, place: _Place, rows: Rows, new: IntArray) -> Int32Array:
         """Count what is known of the next stage up to the first feature that is not, and want that if it can be had."""
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
         settled = progress.known[rows] | progress.barred[rows]
@@ -529,24 +528,14 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
     stages_ : tuple of Stage
         The first sees nothing; then what is free.
     rule_, level_, curve_, paths_
-        See `StoppedEstimator`.
+        See `EarlyExit`.
     """
 
-    must_hold_out = True
     min_classes = 1
 
     estimator: Any = None
     _: KW_ONLY
-    stopping: StoppingRule | Sequence[StoppingRule] | None = None
-    feature_costs: Any = None
-    budget: Any = None
-    max_cost: Any = None
-    class_costs: Any = None
-    scoring: Any = None
-    n_folds: int = 5
-    validation_fraction: float = 0.25
     n_jobs: int | None = None
-    random_state: Any = None
 
     @abstractmethod
     def _alternatives(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ipforest._internal.arrays import FloatArray
 from ipforest._internal.examples import Labelled
-from ipforest.estimator import FittedWithWeights, check_integer
+from ipforest.estimator import FittedWithWeights, PricedEstimator, check_integer
 from ipforest.stopping.rules import (
     Curve,
     FittedRule,
@@ -40,26 +41,27 @@ class Stoppable(NamedTuple):
     learnt: tuple[LearntStopping, ...]
 
 
-class StoppedEstimator(FittedWithWeights):
+@dataclass(eq=False, repr=False, kw_only=True)
+class StoppedEstimator(FittedWithWeights, PricedEstimator):
     """Base of the estimators that take one of several candidates, a rule that stops it, and a level of the rule.
 
     Attributes
     ----------
-    rule_ : FittedRule
-    level_ : float
-        An example goes on while its keenness exceeds this.
-    curve_ : Curve
-        Cost and error of every level on held-out examples.
-    paths_ : StoppingPaths
-        What these examples see and pay when no example stops.
+    rule_, level_, curve_, paths_
+        See `EarlyExit`.
     """
 
     takes_scorers = True
-    stopping: StoppingRule | Sequence[StoppingRule] | None
-    n_folds: int
+    must_hold_out = True
 
-    rule_: FittedRule
-    curve_: Curve
+    stopping: StoppingRule | Sequence[StoppingRule] | None = None
+    max_cost: Any = None
+    class_costs: Any = None
+    scoring: Any = None
+    n_folds: int = 5
+
+    rule_: FittedRule = field(init=False)
+    curve_: Curve = field(init=False)
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

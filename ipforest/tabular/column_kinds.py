@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ipforest._internal.arrays import FloatArray
 from ipforest.tabular.name_matching import folded
 from ipforest.tabular.number_columns import (
     NAN_FOR,
@@ -144,12 +145,7 @@ def _is_words(column: NumberColumn, reading: Notation | InDoubt | None) -> bool:
 
 
 def _told(
-    name: str,
-    column: NumberColumn,
-    numbers: npt.NDArray[np.float64] | None,
-    reading: Notation | InDoubt | None,
-    *,
-    keep: bool,
+    name: str, column: NumberColumn, numbers: FloatArray | None, reading: Notation | InDoubt | None, *, keep: bool
 ) -> Column:
     if numbers is None:
         different = column.different
@@ -201,7 +197,7 @@ def _why_no_words(name: str, n_different: int, n_present: int, *, keep: bool) ->
     return f"{n_different} different words in {n_present} cells" if hardly_repeats else ""
 
 
-def _why_no_numbers(name: str, numbers: npt.NDArray[np.float64], n_present: int, *, keep: bool) -> str:
+def _why_no_numbers(name: str, numbers: FloatArray, n_present: int, *, keep: bool) -> str:
     """Say why a column of numbers is no feature, or nothing."""
     if n_present == 0:
         return "no value"

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ipforest._internal.arrays import FloatArray
 from ipforest.tabular.numerals import PLAIN, Notation, best_notation, notations
 
 MISSING = ("", "NA", "NaN", "nan", "?", "N/A", "n/a", "#N/A", "NULL", "null", "<NA>")
@@ -38,7 +39,7 @@ class NumberColumn:
     """
 
     texts: npt.NDArray[np.object_]
-    floats: npt.NDArray[np.float64] | None
+    floats: FloatArray | None
 
     @classmethod
     def of(cls, texts: npt.NDArray[np.object_]) -> NumberColumn:
@@ -57,7 +58,7 @@ class NumberColumn:
         """The different cells that are not missing, in their order."""
         return [text for text in dict.fromkeys(self.texts) if text not in NAN_FOR]
 
-    def numbers(self, notation: Notation) -> npt.NDArray[np.float64]:
+    def numbers(self, notation: Notation) -> FloatArray:
         """Read the cells in a notation that all of them have."""
         if notation == PLAIN and self.floats is not None:
             return self.floats
@@ -148,9 +149,7 @@ def refuse(
     )
 
 
-def require_single_precision(
-    column: NumberColumn, numbers: npt.NDArray[np.float64], where: str, lines: pd.Index
-) -> None:
+def require_single_precision(column: NumberColumn, numbers: FloatArray, where: str, lines: pd.Index) -> None:
     """Refuse numbers of a feature that are too large for the trees, which compare them as float32."""
     beyond = np.flatnonzero(np.abs(numbers) > MAX_FEATURE)
     if beyond.size:

@@ -12,7 +12,6 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, vstack
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -21,13 +20,15 @@ from sklearn.impute._iterative import IterativeImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import Normalizer
 
+from ipforest._internal.arrays import IntArray
+
 __all__ = ["input_columns", "source_columns"]
 
 MIXING = (IterativeImputer, KNNImputer, Normalizer, TfidfTransformer)
 """Transformers that name each output after one input, but compute it from all."""
 
 
-def source_columns(transformer: Any, n_inputs: int) -> npt.NDArray[np.int64]:
+def source_columns(transformer: Any, n_inputs: int) -> IntArray:
     """Return which input each output column of a fitted transformer is computed from, for `FeatureCosts.for_columns`.
 
     Parameters
@@ -52,7 +53,7 @@ def source_columns(transformer: Any, n_inputs: int) -> npt.NDArray[np.int64]:
             f"transformer: expected each column to be computed from one feature, got column {column} from "
             f"{counts[column]}; leave such columns out, or price them yourself"
         )
-    sources: npt.NDArray[np.int64] = matrix.indices.astype(np.int64)
+    sources: IntArray = matrix.indices.astype(np.int64)
     return sources
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._internal.arrays import BoolArray
 from ipforest._internal.feature_names import checked_names
 from ipforest._internal.records import records_to_csv
 from ipforest.costs import FeatureCosts
@@ -72,7 +73,7 @@ def purchases(
     return sorted(lines, key=lambda line: (-line.paid, -line.share, line.name))
 
 
-def _line(name: str, price: float, buys: npt.NDArray[np.bool_]) -> Purchase:
+def _line(name: str, price: float, buys: BoolArray) -> Purchase:
     share = float(buys.mean())
     return Purchase(name, price, share, price * share)
 

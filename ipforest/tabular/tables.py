@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ipforest._internal.arrays import load_array, load_arrays
+from ipforest._internal.arrays import Array, load_array, load_arrays
 from ipforest._internal.delimited import CsvFormat, read_rows
 from ipforest.tabular.name_matching import closest, matched_names
 from ipforest.tabular.number_columns import (
@@ -86,7 +84,7 @@ def _numbers_of(path: Path, features: Sequence[str] | None, header: bool, form: 
     return numbers_of(cells, str(path), form, of_features=True)
 
 
-def _frame(path: Path, X: npt.NDArray[Any], names: npt.NDArray[Any] | None) -> pd.DataFrame:
+def _frame(path: Path, X: Array, names: Array | None) -> pd.DataFrame:
     if X.ndim != 2:
         raise ValueError(f"{path}: expected 2 dimensions (n_samples, n_features), got {X.ndim}")
     if X.dtype.kind not in "biuf":

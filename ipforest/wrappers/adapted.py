@@ -13,11 +13,12 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifi
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.examples import checked_weight, require_rows_in_order
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
+    FittedWithWeights,
     check_held_out,
     check_validation_part,
     for_inner,
@@ -65,11 +66,11 @@ class PolicyAround:
         return " and ".join(filter(None, (self.inner.decides_by, self._decides)))
 
     @property
-    def features(self) -> npt.NDArray[np.int64]:
+    def features(self) -> IntArray:
         """The features that it may want of an example."""
         return self.inner.features
 
-    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+    def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Move examples on as the other policy does."""
         return self.inner.advance(progress, rows)
 
@@ -83,7 +84,7 @@ class PolicyAround:
         walk: Walk | None = None if own is None or purse.has_limit else own(purse)
         return None if walk is None else Changed(walk, self.changed)
 
-    def changed(self, outputs: FloatArray, tests: npt.NDArray[np.int32]) -> FloatArray:
+    def changed(self, outputs: FloatArray, tests: Int32Array) -> FloatArray:
         """Give what is answered where the other policy answers ``outputs``, after ``tests`` (n_samples, n_features)."""
         return outputs
 
@@ -96,7 +97,7 @@ class PolicyAround:
         return self.inner.reason(progress, row, in_words)
 
 
-class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, FittedWithWeights):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of the classifiers that buy as another one does, and answer otherwise by what held-out examples say.
 
     A subclass learns from answers about held-out examples in `_adapt`, and checks its own parameters in `_check`.
@@ -121,35 +122,16 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
     def _adapt(self) -> None:
         """Learn from ``self._held_out``: examples, labels and weights."""
 
-    def fit(
+    def _fit(
         self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None = None,
-        y_val: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
+        X: Any,
+        y: Any,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        **_: Any,
     ) -> Self:
-        """Fit the classifier unless it is fitted, and learn from examples that it has not seen.
-
-        Parameters
-        ----------
-        X : array or DataFrame, shape (n_samples, n_features)
-        y : array, shape (n_samples,)
-        X_val, y_val : arrays, optional
-            Held-out examples; by default a part of X, or, for a classifier that is fitted, all of it.
-        sample_weight : array, shape (n_samples,), optional
-            Weights of the examples of X, in training and, where these are held out, in what is learnt from them.
-        groups : array, shape (n_samples,), optional
-            Examples of one group, such as those of one patient, are all trained on or all held out.
-
-        Raises
-        ------
-        TypeError
-            The estimator is no classifier of this package.
-        ValueError
-            Bad parameters or examples, or too few of a class held out.
-        """
         check_validation_part(X_val, y_val)
         inner = unfrozen(self.estimator)
         if not isinstance(inner, BudgetedEstimator) or not is_classifier(inner):

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray
 from ipforest.choosing.measures import log_odds
-from ipforest.estimator import check_integer
+from ipforest.estimator import check_choice, check_integer
 from ipforest.policy import Policy
 from ipforest.wrappers.adapted import AdaptedClassifier, PolicyAround
 from ipforest.wrappers.pipeline import BudgetedPipeline
@@ -154,12 +154,12 @@ class CalibratedPolicy(PolicyAround):
         super().__init__(inner, "calibration")
         self._calibration = calibration
 
-    def changed(self, outputs: FloatArray, tests: npt.NDArray[np.int32]) -> FloatArray:
+    def changed(self, outputs: FloatArray, tests: Int32Array) -> FloatArray:
         """Calibrate what the policy answers by how many features it has asked for."""
         return self._calibration(outputs, number_asked(tests))
 
 
-def number_asked(tests: npt.NDArray[np.int32]) -> IntArray:
+def number_asked(tests: Int32Array) -> IntArray:
     """Count the features that were tested, shape (n_samples,)."""
     return np.asarray((tests > 0).sum(axis=1))
 
@@ -222,8 +222,7 @@ class CalibratedClassifier(AdaptedClassifier):
     random_state: Any = None
 
     def _check(self) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"method: expected one of {', '.join(map(repr, METHODS))}, got {self.method!r}")
+        check_choice(self.method, "method", METHODS)
         check_integer(self.min_samples, "min_samples", 1)
 
     def _adapt(self) -> None:

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import require_rows_in_order
 from ipforest._internal.feature_names import column_names, column_of, positions_by_name
 from ipforest.choosing.measurement import Measurement
@@ -208,7 +208,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return found._replace(acquired=self.estimator_.costs_.bought(found.acquired))
 
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, shape (n_samples, n_classes)."""
         return np.asarray(self.estimator_.predict_proba(self._transformed(X)))
 
@@ -216,13 +216,13 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Compute the accuracy, or the coefficient of determination for regression."""
         return float(self.estimator_.score(self._transformed(X), y, sample_weight))
 
-    def cost(self, X: Any) -> npt.NDArray[np.float64]:
+    def cost(self, X: Any) -> FloatArray:
         """Compute what each example pays, shape (n_samples,)."""
         return np.asarray(self.estimator_.cost(self._transformed(X)))
 
-    def acquired(self, X: Any) -> npt.NDArray[np.bool_]:
+    def acquired(self, X: Any) -> BoolArray:
         """Return which columns of the table predicting each example buys, shape (n_samples, n_features)."""
-        bought: npt.NDArray[np.bool_] = self.estimator_.costs_.bought(self.estimator_.acquired(self._transformed(X)))
+        bought: BoolArray = self.estimator_.costs_.bought(self.estimator_.acquired(self._transformed(X)))
         return bought
 
     def misclassification_cost(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
@@ -360,6 +360,11 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def _as_inside(name: str) -> Any:
+    """Make a property that a `TableSession` has as the session within."""
+    return property(lambda table: getattr(table._session, name), doc=getattr(Session, name).__doc__)
+
+
 class TableSession:
     """A session in the columns of a table; see `ipforest.session.Session`.
 
@@ -438,55 +443,16 @@ class TableSession:
             for line in self._session.ledger
         )
 
-    @property
-    def waits(self) -> bool:
-        """Whether the values of this round come in the next one only."""
-        return self._session.waits
-
-    @property
-    def round_number(self) -> int:
-        """The number of the round: 1 until the first delayed values are in."""
-        return self._session.round_number
-
-    @property
-    def round_price(self) -> float:
-        """What the units of this round cost together."""
-        return self._session.round_price
-
-    @property
-    def price(self) -> float:
-        """What the next unit costs; 0 when nothing is wanted."""
-        return self._session.price
-
-    @property
-    def fee(self) -> float:
-        """How much of the price is the fee of a group."""
-        return self._session.fee
-
-    @property
-    def reason(self) -> str:
-        """Why the next unit is wanted."""
-        return self._session.reason
-
-    @property
-    def answer(self) -> Any:
-        """The prediction, once nothing more is wanted."""
-        return self._session.answer
-
-    @property
-    def guess(self) -> Any:
-        """The prediction from what is known so far."""
-        return self._session.guess
-
-    @property
-    def probabilities(self) -> dict[Any, float]:
-        """How sure the answer is so far: the probability of each class."""
-        return self._session.probabilities
-
-    @property
-    def paid(self) -> float:
-        """What was paid so far."""
-        return self._session.paid
+    waits = _as_inside("waits")
+    round_number = _as_inside("round_number")
+    round_price = _as_inside("round_price")
+    price = _as_inside("price")
+    fee = _as_inside("fee")
+    reason = _as_inside("reason")
+    answer = _as_inside("answer")
+    guess = _as_inside("guess")
+    probabilities = _as_inside("probabilities")
+    paid = _as_inside("paid")
 
     def to_json(self) -> str:
         """Write the session, so that `BudgetedPipeline.resume` can go on another day."""

@@ -14,7 +14,7 @@ from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
 from ipforest.adaptive.approximation import AdaptiveApproximation, GateSearch
 from ipforest.adaptive.drawing import plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.rows import averaged
 
 P_FULL = 0.6
@@ -124,10 +124,7 @@ EXPERIMENT = Experiment(
     name="adapt2017/figure2",
     title="Adapt-Lin and Adapt-Gbrt in the plane, without costs",
     source="Nan and Saligrama (NIPS 2017), Figure 2",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "The paper prints a picture of its data, no numbers: here points of a square, apart by a line on the left and "
         "by a wave on the right",

@@ -16,7 +16,7 @@ from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.adaptive_curves import adaptive_points
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import PaperData
 from ipforest.experiments.rows import mean_and_deviation
 
@@ -131,10 +131,7 @@ EXPERIMENT = Experiment(
     name="adapt2017/figure3",
     title="Four clusters: the cost of full accuracy, learnt jointly and one after another",
     source="Nan and Saligrama (NIPS 2017), Figure 3",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "The paper prints a picture of its data, no numbers; the clusters here have its arrangement",
         "Clusters 1 and 2 have 55% of the training examples, and as many as the others in validation and test data: so "

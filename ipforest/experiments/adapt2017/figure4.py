@@ -21,7 +21,7 @@ from ipforest.experiments.curves import (
     pruning_points,
     within_budgets,
 )
-from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
+from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import PaperData, available, load_parts, two_classes
 
 SETTINGS = {
@@ -147,10 +147,7 @@ EXPERIMENT = Experiment(
     name="adapt2017/figure4",
     title="Adapt-Gbrt before a forest, BudgetPrune of the same forest, and GreedyMiser",
     source="Nan and Saligrama (NIPS 2017), Figure 4",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000), not 45,523/19,510/65,031, unless "
         "miniboone.npz is in the data folder",

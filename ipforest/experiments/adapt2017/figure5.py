@@ -22,7 +22,7 @@ from ipforest.experiments.adaptive_curves import GATE_SHARES, NO_GATE, adaptive_
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import draw_curves, miser_points, within_budgets
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
+from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import PaperData
 from ipforest.growing.acquisition import Charge
 
@@ -137,10 +137,7 @@ EXPERIMENT = Experiment(
     name="adapt2017/figure5",
     title="Letters: what a gate saves before a forest and before an RBF-SVM",
     source="Nan and Saligrama (NIPS 2017), Figure 5",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "4 shares and 5 lambdas; the authors sweep 9 to 15 shares, 16 to 20 lambdas and 6 learning rates",
         "The full model's losses are cross-fitted in 3 folds; those of a forest on its training examples are near 0",

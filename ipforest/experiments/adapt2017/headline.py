@@ -12,7 +12,7 @@ from ipforest.adaptive.approximation import Accounting
 from ipforest.experiments.adaptive_curves import ANY_THRESHOLD, Sweep, fitted_points, savings
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import entropy_forest
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import available, load_parts, two_classes
 from ipforest.experiments.rows import panels
 
@@ -127,10 +127,7 @@ EXPERIMENT = Experiment(
     name="adapt2017/headline",
     title="What Adapt-Gbrt saves: by accounting, rounds, charge, grid and classes",
     source="Nan and Saligrama (NIPS 2017), section 5, Significant Cost Reduction",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         *(f"{arm}: {sentence}" for arm, sentence in ARMS.items()),
         "MiniBooNE: the authors' public sample of 5,000 events, 40 rounds of trees; Forest: 4,000 examples per part of "

@@ -27,10 +27,10 @@ from ipforest.experiments.acquisition import (
     Purchases,
     subsets_worth_their_price,
 )
-from ipforest.experiments.afabench2025.distributions import DISTRIBUTIONS
+from ipforest.experiments.cube_distributions import DISTRIBUTIONS
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.exact_information import ExactInformation
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.methods import METHODS, Task, choices_within, streed_trees, whole
 from ipforest.experiments.neural_acquisition import (
     GreedyDynamicSelection,
@@ -195,8 +195,7 @@ def _by_policy(
     prices: Sequence[float],
 ) -> Measured:
     """Measure a policy that has to buy up to a cap; within a soft budget also one that weighs prices."""
-    parts = task.parts
-    held_out = (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
+    held_out = task.parts.held_out
 
     def measured(budget: float, orders: Sequence[Any]) -> Option:
         numbers: list[float] = []
@@ -251,9 +250,8 @@ def _capped(opens: Sequence[Open], task: Task) -> list[Option]:
 
 
 def _seen(open_sessions: Open, task: Task, cap: float | None) -> Option:
-    parts = task.parts
     numbers: list[float] = []
-    for X, y in ((parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)):
+    for X, y in task.parts.held_out:
         sessions = open_sessions(len(X), cap)
         sessions.see(X)
         numbers += [float(sessions.paid.mean()), float(np.mean(sessions.labels(sessions.outputs) != y))]
@@ -303,10 +301,7 @@ EXPERIMENT = Experiment(
     name="afabench2025/cubes",
     title="CUBE, CUBE-NM and CUBE-NUC within hard and soft budgets",
     source="AFABench, arXiv 2508.14734",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         f"{N_TRAINING} examples to train on and {N_HELD_OUT} to choose and to test on, in place of 20,000 in all",
         f"{N_SEEDS} data sets each; soft budgets are average costs on the validation examples, as everywhere here",

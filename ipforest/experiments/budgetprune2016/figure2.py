@@ -14,7 +14,7 @@ from ipforest.experiments.curves import (
     pruning_points,
     within_budgets,
 )
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import available, load_parts
 
 PRUNED = ("BudgetPrune", "CCP", "BudgetRF", "GreedyPrune")
@@ -91,10 +91,7 @@ EXPERIMENT = Experiment(
     name="budgetprune2016/figure2",
     title="Error against average cost: BudgetPrune, CCP, BudgetRF with early stopping, GreedyPrune, GreedyMiser",
     source="BudgetPrune (NIPS 2016), figure 2",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000), not 45,523/19,510/65,031, unless "
         "miniboone.npz is in the data folder",

@@ -10,7 +10,7 @@ from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.condensed import at_budgets
 from ipforest.experiments.curves import draw_curves, entropy_forest, pruning_points, within_budgets
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import load_parts
 
 MISSING = -999.0
@@ -73,10 +73,7 @@ EXPERIMENT = Experiment(
     name="budgetprune2016/figure5",
     title="BudgetPrune and CCP under uniform and non-uniform prices",
     source="BudgetPrune (NIPS 2016), section 6.4, figure 5",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "MiniBooNE: the authors' public sample of 5,000 events, unless miniboone.npz is in the data folder",
         "The range of weights before rounding is not printed; they are stretched to 40, the highest price it names",

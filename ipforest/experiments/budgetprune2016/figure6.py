@@ -15,7 +15,7 @@ from ipforest.experiments.curves import (
     pruning_points,
     within_budgets,
 )
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import available, load_parts
 
 SETS = ("miniboone", "forest")
@@ -57,10 +57,7 @@ EXPERIMENT = Experiment(
     name="budgetprune2016/figure6",
     title="Pruning of forests grown with entropy and with threshold-Pairs",
     source="BudgetPrune (NIPS 2016), section 6.4, figure 6",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "MiniBooNE: the authors' public sample of 5,000 events; Forest: our 16% sample of Covertype, unless "
         "miniboone.npz and forest.npz are in the data folder",

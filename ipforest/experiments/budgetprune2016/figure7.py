@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from ipforest.experiments.condensed import at_budgets
 from ipforest.experiments.curves import draw_curves, entropy_forest, pruning_points, within_budgets
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import available, load_parts
 
 SUBSETS = {"scene15": (20, 120), "miniboone": (5, 33)}
@@ -48,10 +48,7 @@ EXPERIMENT = Experiment(
     name="budgetprune2016/figure7",
     title="Pruning of forests grown with small and large random subsets of features",
     source="BudgetPrune (NIPS 2016), section 6.4, figure 7",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "Where Scene15 (scene15.npz) is not in the data folder, MiniBooNE 5k stands for it, with the same shares of "
         "features (5 and 33 of 50 for 20 and 120 of 184), prices of 1 and 40 trees",

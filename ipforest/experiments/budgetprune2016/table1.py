@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import entropy_forest
-from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
+from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
 from ipforest.experiments.metrics import error_rate, feature_usage_table
 from ipforest.experiments.paper_data import PaperData, load_parts
 from ipforest.experiments.rows import averaged
@@ -88,10 +88,7 @@ EXPERIMENT = Experiment(
     name="budgetprune2016/table1",
     title="How often features are used, before and after pruning",
     source="BudgetPrune (NIPS 2016), section 1, table 1",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000), unless miniboone.npz is in the data "
         "folder; smaller trees use fewer features",

@@ -15,7 +15,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.condensed import at_budgets
 from ipforest.experiments.curves import draw_curves, miser_points, within_budgets
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.metrics import error_of_scores
 from ipforest.experiments.paper_data import PaperData, available, load_parts
 from ipforest.learners import BudgetRF
@@ -180,10 +180,7 @@ EXPERIMENT = Experiment(
     name="budgetrf2015/figure3",
     title="Error against average cost: BudgetRF, ASTC, CSTC, GreedyMiser",
     source="BudgetRF (ICML 2015), section 3, figure 3",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000), unless miniboone.npz is in the data "
         "folder; Forest: at most 3,000 examples per part of our 16% sample of Covertype; CIFAR-10: at most 10,000 per "

@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.condensed import columns
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.metrics import error_rate
 from ipforest.experiments.paper_data import available, load_parts
 from ipforest.experiments.rows import averaged, panels
@@ -104,10 +104,7 @@ EXPERIMENT = Experiment(
     name="budgetrf2015/table1",
     title="Share of the features used, in %, and test error by the number of trees",
     source="BudgetRF (ICML 2015), section 3, table 1",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000); Forest: our 16% sample of Covertype "
         "(36,603/15,688/40,671), unless miniboone.npz and forest.npz are in the data folder",

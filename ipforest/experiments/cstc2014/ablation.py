@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.cstc import CSTC, TreeObjective
 from ipforest.experiments.cstc2014.figure12 import parted_digits, says_eight
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 
 BASE = "base: logistic loss, depth 3, pruned after the descent"
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -89,10 +89,7 @@ EXPERIMENT = Experiment(
     name="cstc2014/ablation",
     title="3 against 8: the trees that settings of CSTC give, and whether the digits part",
     source="Xu et al. (JMLR 2014), section 6.7, Figure 13",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=("an experiment of this package on the data of cstc2014/figure12, one run per variant and lambda",),
     quick="2 variants, 1 lambda",
     data=("mnist_t10k",),

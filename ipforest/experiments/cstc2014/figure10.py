@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from ipforest.classifier_trees import CSTC, leaf_similarity, mean_labels, plot_similarity
 from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.experiments.cstc2014.figure8 import SIZES
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.ranking_trees import SETTINGS, cells, descent_of, most_branched, shared, task_of
 from ipforest.experiments.rows import panels
 
@@ -75,10 +75,7 @@ EXPERIMENT = Experiment(
     name="cstc2014/figure10",
     title="Rankings: Jaccard coefficients of the features of the leaves of CSTC's tree",
     source="Xu et al. (JMLR 2014), section 6.5, Figure 10",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
         SIZES,

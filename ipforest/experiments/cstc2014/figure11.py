@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from ipforest.classifier_trees import CSTC
 from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.experiments.cstc2014.figure8 import SIZES
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.ranking_trees import (
     SETTINGS,
     Task,
@@ -105,10 +105,7 @@ EXPERIMENT = Experiment(
     name="cstc2014/figure11",
     title="Rankings: CSTC without evaluation cost, feature cost or both, and for values of rho",
     source="Xu et al. (JMLR 2014), section 6.6, Figure 11",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
         SIZES,

@@ -15,7 +15,7 @@ from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.cstc import CSTC, TreeObjective
 from ipforest.experiments.condensed import columns
-from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
+from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
 from ipforest.experiments.rows import averaged
 
 SIZES = (4, 8, 16, 28)
@@ -194,10 +194,7 @@ EXPERIMENT = Experiment(
     name="cstc2014/figure12",
     title="CSTC tells 3 from 8 by pixels of four resolutions",
     source="Xu et al. (JMLR 2014), section 6.7, Figures 12 and 13",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "1,984 images of MNIST's test part (70% for training and validation); the paper does not say which it used",
         "pixels scaled to mean 0 and variance 1",

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ipforest.classifier_trees import neighbour_similarity, plot_similarity
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.ranking_trees import cells, task_of
 from ipforest.experiments.rows import grouped, panels
 
@@ -58,10 +58,7 @@ EXPERIMENT = Experiment(
     name="cstc2014/figure14",
     title="Rankings: Jaccard coefficients of the features that tell neighbouring degrees of relevance apart",
     source="Xu et al. (JMLR 2014), section 6.8, Figure 14",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
         f"60 queries; logistic regressions with l1 norm and C = {STRENGTH}, which the paper does not print",

@@ -10,7 +10,7 @@ from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.cstc import CSTC, TreeObjective
 from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 
 QUADRANT_MEANS = {(1, 1): -12.0, (-1, 1): -6.0, (1, -1): 6.0, (-1, -1): 12.0}
 """Mean label by the signs of x and z: higher where z < 0, as in Figure 5; the paper does not print the values."""
@@ -120,10 +120,7 @@ EXPERIMENT = Experiment(
     name="cstc2014/figure5",
     title="CSTC on four quadrants: two cheap features tell which expensive one to buy",
     source="Xu et al. (JMLR 2014), section 6.1, Figure 5",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "means of the quadrants -12, -6, 6, 12; the paper does not print its own",
         "the random number of an expensive feature outside of its quadrant is distributed as inside",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -25,8 +24,9 @@ from ipforest.classifier_trees.stagewise import StagewiseRegression
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.condensed import at_budgets
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.metrics import ndcg_at, precision_at
+from ipforest.experiments.ranking_trees import with_known
 from ipforest.experiments.rankings import GOOD, TOP, Ranking, draw_ranking, prices, proximity_exit
 from ipforest.experiments.rows import mean_and_deviation
 
@@ -57,48 +57,25 @@ COLOURS = (*PAIRS.colors[::2], *PAIRS.colors[1::2])
 
 MEASURES = {"ndcg": "NDCG@5", "precision": "Precision@5", "fit": "squared correlation with relevance"}
 
-Make: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], ClassifierTreeEstimator]
-"""Makes a learner of what all share (trees, prices, seed) and of the lambdas."""
-
 Points: TypeAlias = list[dict[str, float]]
 
 
-def _stagewise(shared: dict[str, Any], lambdas: dict[str, Any]) -> StagewiseRegression:
-    return StagewiseRegression(**shared)
-
-
-def _adaboost(shared: dict[str, Any], lambdas: dict[str, Any]) -> AdaBoostRS:
-    trees = shared["feature_map"]
-    others = {name: value for name, value in shared.items() if name != "feature_map"}
-    return AdaBoostRS(n_trees=trees.n_trees, max_depth=trees.max_depth, **others)
-
-
-GRADED: dict[str, Make] = {
-    "CSTC": lambda given, lambdas: CSTC(objective=TreeObjective(depth=3), **given).set_params(**lambdas),
-    "Cronus": lambda given, lambdas: Cronus(loss="squared", objective=ChainObjective(n_nodes=5), **given).set_params(
-        **lambdas
-    ),
-    "ASTC": lambda given, lambdas: ASTC(objective=TreeObjective(depth=3), **given).set_params(**lambdas),
-    "single classifier": lambda given, lambdas: CSTC(objective=TreeObjective(depth=1), **given).set_params(**lambdas),
-    "stage-wise regression": _stagewise,
+GRADED: dict[str, ClassifierTreeEstimator] = {
+    "CSTC": CSTC(objective=TreeObjective(depth=3)),
+    "Cronus": Cronus(loss="squared", objective=ChainObjective(n_nodes=5)),
+    "ASTC": ASTC(objective=TreeObjective(depth=3)),
+    "single classifier": CSTC(objective=TreeObjective(depth=1)),
+    "stage-wise regression": StagewiseRegression(),
 }
 """What Figure 6 compares, and ASTC."""
 
-SKEWED: dict[str, Make] = {
-    "CSCC": lambda given, lambdas: CSCC(objective=ChainObjective(n_nodes=5, rho=SKEWED_RHO), **given).set_params(
-        **lambdas
-    ),
-    "Cronus": lambda given, lambdas: Cronus(objective=ChainObjective(n_nodes=5, rho=SKEWED_RHO), **given).set_params(
-        **lambdas
-    ),
-    "CSTC": lambda given, lambdas: CSTC(
-        loss="logistic", objective=TreeObjective(depth=3, rho=SKEWED_RHO), **given
-    ).set_params(**lambdas),
-    "AND-OR": lambda given, lambdas: AndOrCascade(objective=AndOrObjective(limits=LIMITS), **given).set_params(
-        **lambdas
-    ),
-    "AdaBoostRS": _adaboost,
-    "stage-wise regression": _stagewise,
+SKEWED: dict[str, ClassifierTreeEstimator] = {
+    "CSCC": CSCC(objective=ChainObjective(n_nodes=5, rho=SKEWED_RHO)),
+    "Cronus": Cronus(objective=ChainObjective(n_nodes=5, rho=SKEWED_RHO)),
+    "CSTC": CSTC(loss="logistic", objective=TreeObjective(depth=3, rho=SKEWED_RHO)),
+    "AND-OR": AndOrCascade(objective=AndOrObjective(limits=LIMITS)),
+    "AdaBoostRS": AdaBoostRS(),
+    "stage-wise regression": StagewiseRegression(),
 }
 """What Figure 7 compares."""
 
@@ -123,7 +100,7 @@ def run_skewed(cell: Cell) -> list[Record]:
     return _run(cell, SKEWED, skewed=True)
 
 
-def _run(cell: Cell, methods: dict[str, Make], *, skewed: bool) -> list[Record]:
+def _run(cell: Cell, methods: dict[str, ClassifierTreeEstimator], *, skewed: bool) -> list[Record]:
     drawn = (
         draw_ranking(n_queries, cell["documents"], 3 * cell["seed"] + part)
         for part, n_queries in enumerate((cell["queries"], cell["held_out"], cell["held_out"]))
@@ -132,13 +109,16 @@ def _run(cell: Cell, methods: dict[str, Make], *, skewed: bool) -> list[Record]:
     training = training.repeated()
     grown: dict[str, Any] = {
         "feature_map": BoostingTrick(cell["trees"], max_depth=MAX_DEPTH, random_state=cell["seed"]),
+        "n_trees": cell["trees"],
+        "max_depth": MAX_DEPTH,
+        "objective__lambdas": cell["lambdas"],
         "feature_costs": FeatureCosts(prices()),
         "split_cost": SPLIT_COST,
         "random_state": cell["seed"],
     }
     shared, records = grown, list[Record]()
-    for name, make in methods.items():
-        model = make(grown if name in GROW_THEIR_OWN else shared, {"objective__lambdas": cell["lambdas"]})
+    for name, learner in methods.items():
+        model = with_known(learner, grown if name in GROW_THEIR_OWN else shared)
         target = training.relevance * 2.0 - 1 if skewed and not is_classifier(model) else training.relevance
         model.fit(training.X, target, qid=training.qid)
         if shared is grown and name not in GROW_THEIR_OWN:
@@ -313,10 +293,7 @@ EXPERIMENT = Experiment(
     name="cstc2014/figure6",
     title="Rankings: NDCG@5 against cost",
     source="Xu et al. (JMLR 2014), section 6.2, Figure 6",
-    cells=cells,
-    run=run_graded,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run_graded, summarise, draw),
     differs=DIFFERS,
     quick=QUICK,
     printed=("From the best down: CSTC, Cronus, a single classifier, early exit, stage-wise regression (curves only)",),

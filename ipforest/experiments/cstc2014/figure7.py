@@ -2,16 +2,13 @@
 
 from ipforest.experiments.condensed import at_budgets
 from ipforest.experiments.cstc2014.figure6 import DIFFERS, QUICK, cells, draw, run_skewed, summarise
-from ipforest.experiments.experiment import Experiment
+from ipforest.experiments.experiment import Experiment, Steps
 
 EXPERIMENT = Experiment(
     name="cstc2014/figure7",
     title="Rankings with one relevant document in a hundred: Precision@5 against cost",
     source="Xu et al. (JMLR 2014), section 6.3, Figure 7",
-    cells=cells,
-    run=run_skewed,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run_skewed, summarise, draw),
     differs=(*DIFFERS, "AdaBoostRS is drawn once per run, not ten times"),
     quick=QUICK,
     printed=("From the best down: CSCC, Cronus, CSTC, early exit, AND-OR, AdaBoostRS (curves only)",),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -11,7 +10,7 @@ from ipforest.classifier_trees import CSTC, Cronus, price_shares
 from ipforest.classifier_trees.cscc import ChainObjective
 from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.ranking_trees import (
     SETTINGS,
     Task,
@@ -22,15 +21,13 @@ from ipforest.experiments.ranking_trees import (
     shared,
     task_of,
     true_resources,
+    with_known,
 )
 from ipforest.experiments.rows import panels
 
-Make: TypeAlias = Callable[[dict[str, Any]], ClassifierTreeEstimator]
-"""Makes a learner of the parameters that all share, lambdas and descent among them."""
-
-METHODS: dict[str, Make] = {
-    "CSTC": lambda shared: CSTC(objective=TreeObjective(depth=4)).set_params(**shared),
-    "Cronus": lambda shared: Cronus(loss="squared", objective=ChainObjective(n_nodes=10)).set_params(**shared),
+METHODS: dict[str, ClassifierTreeEstimator] = {
+    "CSTC": CSTC(objective=TreeObjective(depth=4)),
+    "Cronus": Cronus(loss="squared", objective=ChainObjective(n_nodes=10)),
 }
 
 
@@ -39,7 +36,7 @@ def run(cell: Cell) -> list[Record]:
     return shares_of(cell, task_of(cell), METHODS, "ndcg")
 
 
-def shares_of(cell: Cell, task: Task, methods: dict[str, Make], quality: str) -> list[Record]:
+def shares_of(cell: Cell, task: Task, methods: dict[str, ClassifierTreeEstimator], quality: str) -> list[Record]:
     """Fit methods, choose models of about the same quality, and count the features they have bought by each depth.
 
     Parameters
@@ -50,13 +47,14 @@ def shares_of(cell: Cell, task: Task, methods: dict[str, Make], quality: str) ->
     quality : {"ndcg", "precision"}
         By which models are equally good on validation documents.
     """
-    models, measures = {}, {}
-    for name, make in methods.items():
-        parameters = {**shared(cell, task.costs), "objective__lambdas": cell["lambdas"]}
-        if name != "AND-OR":
-            parameters["descent"] = descent_of(cell)
-        training = task.training.repeated()
-        model = make(parameters).fit(training.X, training.relevance, qid=training.qid)
+    models, measures, training = {}, {}, task.training.repeated()
+    for name, learner in methods.items():
+        parameters = {
+            **shared(cell, task.costs),
+            "objective__lambdas": cell["lambdas"],
+            "descent": descent_of(cell),
+        }
+        model = with_known(learner, parameters).fit(training.X, training.relevance, qid=training.qid)
         resources = true_resources(model, cell, task.costs)
         models[name] = model
         measures[name] = [
@@ -129,10 +127,7 @@ EXPERIMENT = Experiment(
     name="cstc2014/figure8",
     title="Rankings: shares of the features of each price that CSTC and Cronus use by each depth",
     source="Xu et al. (JMLR 2014), section 6.4, Figure 8",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
         SIZES,

@@ -13,7 +13,7 @@ from ipforest import datasets
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.acquisition import Purchases
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.neural_acquisition import (
     GreedyDynamicSelection,
     MutualInformationSelection,
@@ -109,10 +109,7 @@ EXPERIMENT = Experiment(
     name="gdfs2023/spam",
     title="GDFS on spam: area under the ROC curve against features bought",
     source="Covert and others, ICML 2023, in the notebook of the authors' repository",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         f"{N_SPLITS} splits in the authors' shares; theirs is one, of 4,601 messages in an order that KEEL's 4,597 do "
         "not have",

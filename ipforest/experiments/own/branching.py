@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest import datasets
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest.experiments.demo import Parts, split_parts
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.options import Option, choose, levels
 from ipforest.experiments.own import early_exit
 from ipforest.experiments.own.early_exit import N_LEVELS
@@ -119,10 +119,7 @@ EXPERIMENT = Experiment(
     name="own/branching",
     title="Cascades in which the next purchase depends on what was seen",
     source="this package",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted",
     ),

@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest import datasets
 from ipforest._internal.kernels import clock
 from ipforest.ensemble.forest import Forest
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.rows import panels
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.instance import PruningInstance
@@ -185,10 +185,7 @@ EXPERIMENT = Experiment(
     name="own/budget_search",
     title="What of a budget is used: breakpoint, greed, and branch and bound with its bound",
     source="this package",
-    cells=cells,
-    run=run,
-    summarise=list,
-    draw=draw,
+    steps=Steps(cells, run, list, draw),
     differs=(
         "Budgets are parts of what the unpruned forest costs; errors are in-bag, what the integer program minimises",
         f"Branch and bound stops after {TIME_LIMIT:g} s per budget on {N_TREES} trees, and with a proof on "

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from ipforest import datasets
 from ipforest._internal.arrays import Array
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.frontier import budgets_for
 from ipforest.experiments.rows import grouped
 from ipforest.frontiers.budget_forest import BudgetForest, ForestSearch
@@ -146,10 +146,7 @@ EXPERIMENT = Experiment(
     name="own/budgets_that_hold",
     title="Realised over nominal cost on test data, by the number of validation examples",
     source="this package",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         f"BudgetForest with {N_TREES} trees, trained on {N_TRAINING} examples; {N_TEST} test examples or what is left",
         "eight budgets for each data set, as in the frontier; the confidence is 95%",

@@ -19,7 +19,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.demo import Parts, split_parts
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
 from ipforest.learners.budget_prune import BudgetPrune
@@ -205,9 +205,7 @@ def _stop(trees: TreesInOrder, parts: Parts, stopped: dict[str, list[Option]]) -
 def _whole(trees: Forest | BoostedTrees, parts: Parts) -> Option:
     """Measure an ensemble when no example stops."""
     costs = FeatureCosts.uniform(parts.X_train.shape[1])
-    measured = (
-        measure(trees, X, y, costs) for X, y in ((parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test))
-    )
+    measured = (measure(trees, X, y, costs) for X, y in parts.held_out)
     return Option(*(value for pair in measured for value in pair))
 
 
@@ -294,10 +292,7 @@ EXPERIMENT = Experiment(
     name="own/early_exit",
     title="Stopping when it is sure, and nested cascades",
     source="this package; optimal-pruning paper, IP2, for stopping as a pruning",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted",
         "CEGB is LightGBM with lazy penalties (or coupled, where named): 6 weights, cut off after 4 to 60 trees",

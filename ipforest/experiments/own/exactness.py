@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
 from ipforest.experiments.demo import half_and_quarters
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.rows import grouped, mean_and_error, with_mean
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
@@ -116,10 +116,7 @@ EXPERIMENT = Experiment(
     name="own/exactness",
     title="What pruning together, filling a budget up, and exactness bring",
     source="this package",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "Half of the examples train, a quarter says what features cost, a quarter tests; nothing is chosen on the last",
         f"Forests of {N_TREES} trees are pruned by in-bag Gini impurity; {N_BUDGETS} budgets from the cheapest unit to "

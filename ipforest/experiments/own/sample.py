@@ -15,7 +15,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.experiments.budgetrf2015.table1 import PRINTED
 from ipforest.experiments.budgetrf2015.table1 import TREES as PRINTED_TREES
 from ipforest.experiments.condensed import columns
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.metrics import error_rate
 from ipforest.experiments.rows import averaged, grouped
 from ipforest.learners import BudgetRF
@@ -134,10 +134,7 @@ EXPERIMENT = Experiment(
     name="own/sample",
     title="BudgetRF on Forest by the number of training examples and by what else may explain its error",
     source="this package, on BudgetRF (ICML 2015), table 1",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "12,000 test examples of our 16% sample of Covertype, the same for all; training examples are among the rest",
         "One seed; variants of BudgetRF have 10 trees",

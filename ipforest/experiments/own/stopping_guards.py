@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.experiments.own.early_exit import BUDGETS, N_LEVELS, load, penalised
 from ipforest.experiments.rows import gains, grouped, mean_and_error
@@ -140,10 +140,7 @@ EXPERIMENT = Experiment(
     name="own/stopping_guards",
     title="Guards of stopping rules against overfitting",
     source="this package",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "errors are means over the budgets of early-exit; everything is chosen on the held-out examples",
         f"{DEFAULT}: 8 bins, support 30, monotone, five folds; the others change what their name says",

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
 from ipforest.experiments.demo import half_and_quarters
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.rows import MEAN, grouped, mean_and_error, panels, with_mean
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
@@ -100,10 +100,7 @@ EXPERIMENT = Experiment(
     name="own/vote",
     title="What pruning for the vote brings",
     source="this package",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "Half of the examples train the forest, a quarter says what features cost, a quarter tests (of 8,000 at most); "
         "votes are counted on out-of-bag examples and on the second part; nothing is chosen on the last",

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ipforest import datasets
 from ipforest.experiments.comparison import SIMPLE, Comparison, Outcome, compare
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.rows import grouped, panels
 from ipforest.plotting import plot_comparison
 
@@ -86,10 +86,7 @@ EXPERIMENT = Experiment(
     name="own/when_it_helps",
     title="A pruned forest compared with retraining on the k best features and cost-complexity pruning",
     source="this package",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "Each seed draws halves to train on and quarters to choose on and to test on, and the forests, anew",
         "Everything is chosen on the validation part, for each budget and each method",

@@ -13,7 +13,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.curves import entropy_forest
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import load_whole
 from ipforest.experiments.pruning2016.table1 import FOLDS, LAMBDAS, PRINTED, folds_of, levels_of
 from ipforest.experiments.routed_examples import RoutedExamples
@@ -225,10 +225,7 @@ EXPERIMENT = Experiment(
     name="pruning2016/ablation",
     title="Sonar and Heart of table 1: test errors at the printed costs, one choice changed at a time",
     source="Optimally pruning decision tree ensembles with feature cost, section 6, table 1",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=("at most 2 repetitions of 10-fold cross-validation (the paper: 100 runs); an experiment of this package",),
     quick="1 repetition, 3 variants",
     data=DATA,

@@ -15,7 +15,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import COLOURS, pairs_forest
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
+from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import available, load_parts, load_whole
 from ipforest.experiments.routed_examples import RoutedExamples, Score
 from ipforest.experiments.rows import panels
@@ -225,10 +225,7 @@ EXPERIMENT = Experiment(
     name="pruning2016/table1",
     title="Joint and individual pruning of BudgetRF's trees at matched errors: average features used",
     source="Optimally pruning decision tree ensembles with feature cost, section 6, table 1",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "Sonar, Heart: 10-fold cross-validation, repeated 100 times as in the paper (20 under printed); costs from the "
         "training folds, as no validation part is named",

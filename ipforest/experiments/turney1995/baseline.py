@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import MinMaxScaler
 
 from ipforest import datasets
-from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.rows import grouped, mean_and_error, with_mean
 from ipforest.experiments.streed import N_THRESHOLDS, optimal_tree
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
@@ -47,9 +46,9 @@ class Part(NamedTuple):
     """A split of a data set, what a mistake costs, and the prices that a method sees."""
 
     X: Array
-    y: npt.NDArray[np.int64]
+    y: IntArray
     X_test: Array
-    y_test: npt.NDArray[np.int64]
+    y_test: IntArray
     costs: FeatureCosts
     mistake: int
     n_classes: int
@@ -176,10 +175,7 @@ EXPERIMENT = Experiment(
     name="turney1995/baseline",
     title="Tests and mistakes together, % of the standard cost",
     source="Turney 1995, section 4.1.1",
-    cells=cells,
-    run=run,
-    summarise=summarise,
-    draw=draw,
+    steps=Steps(cells, run, summarise, draw),
     differs=(
         "ICET and the four other systems of the paper are not run, and its splits are not published",
         f"STreeD, whose trees are optimal on binary columns, gets up to {N_THRESHOLDS} thresholds a column, those of "

@@ -88,7 +88,7 @@ def test_no_example_pays_more_than_a_hard_budget(monkeypatch: pytest.MonkeyPatch
     pytest.importorskip("pystreed")
     monkeypatch.setattr(methods, "PENALTIES", 2)
     cell = {"data": "CUBE-NUC", "method": cubes.STREED, "training": 150, "seed": 0}
-    records = catalogue.find("afabench2025/cubes").run(cell)
+    records = catalogue.find("afabench2025/cubes").steps.run(cell)
     assert len(records) == 2 * len(cubes.BUDGETS)
     assert all(record["cost"] <= record["budget"] + 1e-9 for record in records if record["setting"] == "hard")
     assert all(0 <= record["accuracy"] <= 1 for record in records)

@@ -125,11 +125,13 @@ SMALL = {
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", [figure4.EXPERIMENT, headline.EXPERIMENT], ids=lambda one: one.name)
 def test_quick_runs_under_the_settings_of_the_authors(experiment) -> None:
-    records = [{**cell, **record} for cell in SMALL[experiment.name.split("/")[1]]() for record in experiment.run(cell)]
-    rows = experiment.summarise(records)
+    records = [
+        {**cell, **record} for cell in SMALL[experiment.name.split("/")[1]]() for record in experiment.steps.run(cell)
+    ]
+    rows = experiment.steps.summarise(records)
     assert all(row["cost"] > 0 and 0 <= row["error"] <= 1 for row in rows)
     assert experiment.condense(rows)
-    assert experiment.draw(records, rows).axes
+    assert experiment.steps.draw(records, rows).axes
 
 
 LONG_AND_SLOW = [pytest.param(figure5.EXPERIMENT, marks=pytest.mark.long), figure4.EXPERIMENT]
@@ -139,8 +141,8 @@ LONG_AND_SLOW = [pytest.param(figure5.EXPERIMENT, marks=pytest.mark.long), figur
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", LONG_AND_SLOW, ids=lambda one: one.name)
 def test_quick_runs_end_in_a_table_and_a_picture(experiment, tmp_path) -> None:
-    cells = experiment.cells(True, 0)
-    records = [{**cell, **record} for cell in cells for record in experiment.run(cell)]
-    rows = experiment.summarise(records)
+    cells = experiment.steps.cells(True, 0)
+    records = [{**cell, **record} for cell in cells for record in experiment.steps.run(cell)]
+    rows = experiment.steps.summarise(records)
     assert all(row["cost"] > 0 and 0 <= row["error"] <= 1 for row in rows)
-    assert experiment.draw(records, rows).axes
+    assert experiment.steps.draw(records, rows).axes

@@ -16,11 +16,11 @@ def test_gains_are_over_the_nested_cascade_seed_by_seed() -> None:
         for seed, errors in ERRORS.items()
         for method, error in errors.items()
     ]
-    nested, always = EXPERIMENT.summarise(records)
+    nested, always = EXPERIMENT.steps.summarise(records)
     assert (nested["gain"], nested["gain_se"], nested["runs"]) == (0, 0, 2)
     assert always["gain"] == pytest.approx(0.05)
     assert always["gain_se"] == pytest.approx(0.05)
-    assert [axes.get_title() for axes in EXPERIMENT.draw(records, [nested, always]).axes] == ["cube"]
+    assert [axes.get_title() for axes in EXPERIMENT.steps.draw(records, [nested, always]).axes] == ["cube"]
 
 
 def test_every_seed_draws_other_examples() -> None:

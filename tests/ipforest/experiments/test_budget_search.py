@@ -49,7 +49,7 @@ def test_no_search_is_worse_than_those_before(rows):
 
 def test_a_panel_per_forest_shows_errors_of_one_kind(rows):
     records = [{"data": "wine", "trees": trees, **one.record()} for trees in (3, 40) for one in rows]
-    panels = EXPERIMENT.draw(records, EXPERIMENT.summarise(records)).axes
+    panels = EXPERIMENT.steps.draw(records, EXPERIMENT.steps.summarise(records)).axes
     assert [axes.get_ylabel() for axes in panels] == ["in-bag error, %"] * 2
     assert all(len(axes.lines) == 5 for axes in panels)
     assert np.allclose(panels[0].lines[1].get_ydata(), [100 * float(one.greedy) for one in rows], atol=1e-4)

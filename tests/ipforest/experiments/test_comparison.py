@@ -63,9 +63,9 @@ def test_seeds_at_a_time_change_nothing(comparison) -> None:
 def test_data_sets_are_summarised_and_drawn_side_by_side(comparison) -> None:
     experiment = catalogue.find("own/when_it_helps")
     records = [{"data": name, **asdict(outcome)} for name in ("wine", "iris") for outcome in comparison.outcomes]
-    rows = experiment.summarise(records)
+    rows = experiment.steps.summarise(records)
     assert [row["data"] for row in rows] == [name for name in ("wine", "iris") for _ in comparison.summary()]
     assert rows[0] == {"data": "wine", **comparison.summary()[0], "seeds": 2}
-    panels = experiment.draw(records, rows).axes
+    panels = experiment.steps.draw(records, rows).axes
     assert [panel.get_title() for panel in panels] == ["wine, 2 seeds", "iris, 2 seeds"]
     assert [panel.get_legend() is not None for panel in panels] == [True, False]

@@ -96,7 +96,7 @@ def test_small_rankings_run_for_every_method(run: str, methods: dict) -> None:
     assert {record["curve"] for record in records} >= {*methods, "early exit s=0.2"}
     assert all(0 <= row[name] <= 1 and row["cost"] >= 0 for row in rows for name in figure6.MEASURES)
     experiment = figure6.EXPERIMENT if run == "graded" else figure7.EXPERIMENT
-    assert experiment.draw(records, rows).axes
+    assert experiment.steps.draw(records, rows).axes
 
 
 def test_images_shrink_by_averages() -> None:

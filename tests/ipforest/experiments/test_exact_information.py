@@ -9,7 +9,7 @@ from ipforest import FeatureCosts
 from ipforest.experiments import exact_information
 from ipforest.experiments.acquisition import Purchases, bought_one_by_one
 from ipforest.experiments.afabench2025.cubes import DATA
-from ipforest.experiments.afabench2025.distributions import DISTRIBUTIONS
+from ipforest.experiments.cube_distributions import DISTRIBUTIONS
 from ipforest.experiments.exact_information import ExactInformation, IndependentGaussians
 
 

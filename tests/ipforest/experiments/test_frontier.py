@@ -193,7 +193,7 @@ def test_a_data_set_of_ones_own_is_compared_as_a_named_one(tmp_path: Path) -> No
         {key: line[key] for key in line.keys() - told} for line in named
     ]
     other = replace(own_table(), X=own_table().X + 1)
-    cells = [frontier_experiment([data], ["BudgetPrune"]).cells(True, 0) for data in (own_table(), other)]
+    cells = [frontier_experiment([data], ["BudgetPrune"]).steps.cells(True, 0) for data in (own_table(), other)]
     assert cells[0] != cells[1]
 
 
@@ -248,7 +248,9 @@ def test_estimators_that_choose_themselves_are_not_chosen_for_again(monkeypatch:
 def test_every_method_has_options(method: str) -> None:
     if not available([method]):
         pytest.skip("needs a library")
-    records = frontier_experiment(["iris"], [method]).run({"data": "iris", "method": method, "trees": 4, "seed": 0})
+    records = frontier_experiment(["iris"], [method]).steps.run(
+        {"data": "iris", "method": method, "trees": 4, "seed": 0}
+    )
     assert len(records) == 8
     assert all(line["validation_cost"] <= line["budget"] * (1 + 1e-9) for line in records)
     errors = [line["validation_error"] for line in records]

@@ -67,9 +67,9 @@ def test_models_are_equally_good_where_each_is_the_cheapest_as_good_as_all_can_b
 def test_each_figure_is_drawn_at_a_tiny_size(figure: int, queries: int) -> None:
     experiment = catalogue.find(f"cstc2014/figure{figure}")
     cell = {**TINY, "queries": queries, "trees": 3}
-    records = [{**cell, **record} for record in experiment.run(cell)]
-    rows = experiment.summarise(records)
+    records = [{**cell, **record} for record in experiment.steps.run(cell)]
+    rows = experiment.steps.summarise(records)
     assert rows
-    assert experiment.draw(records, rows).axes
+    assert experiment.steps.draw(records, rows).axes
     shares = [value for row in rows for key, value in row.items() if key.startswith("price") or key == "shared"]
     assert all(0 <= share <= 1 for share in shares)

@@ -15,7 +15,7 @@ from ipforest.cli import main
 from ipforest.experiments import catalogue, paper_data
 from ipforest.experiments.budgetprune2016.figure5 import svm_prices
 from ipforest.experiments.curves import best_within, within_budgets
-from ipforest.experiments.experiment import Experiment, reproduce
+from ipforest.experiments.experiment import Experiment, Steps, reproduce
 from ipforest.experiments.metrics import average_precision_at, error_of_scores
 from ipforest.experiments.pruning2016 import table1
 from ipforest.experiments.pruning2016.table1 import cost_at_error
@@ -43,10 +43,12 @@ class Counter:
             name="counting",
             title="Counting",
             source="here",
-            cells=lambda quick, seed: [{"seed": seed + run} for run in range(2 if quick else 4)],
-            run=self.run,
-            summarise=lambda records: [{"sum": sum(record["value"] for record in records), "paper": 18}],
-            draw=lambda records, rows: Figure(),
+            steps=Steps(
+                cells=lambda quick, seed: [{"seed": seed + run} for run in range(2 if quick else 4)],
+                run=self.run,
+                summarise=lambda records: [{"sum": sum(record["value"] for record in records), "paper": 18}],
+                draw=lambda records, rows: Figure(),
+            ),
             differs=("none",),
         )
 
@@ -333,11 +335,11 @@ def test_rankings_are_measured_by_precision_at_the_top(tmp_path, monkeypatch):
         every = []
         for method in methods:
             cell = {**sizes, key: method}
-            records = [{**cell, "method": method, **record} for record in experiment.run(cell)]
+            records = [{**cell, "method": method, **record} for record in experiment.steps.run(cell)]
             assert all(0 <= record["cost"] <= 14 and 0 <= record["error"] <= 1 for record in records)
             best[name, method] = min(record["error"] for record in records)
             every += records
-        assert {row["data"] for row in experiment.summarise(every)} == {"yahoo"}
+        assert {row["data"] for row in experiment.steps.summarise(every)} == {"yahoo"}
     parts = paper_data.load_parts("yahoo")
     at_random = 1 - average_precision_at(parts.parts.y_test, np.zeros(60), parts.queries[2])
     assert max(best.values()) < at_random
@@ -410,9 +412,11 @@ def test_a_dask_cluster_spreads_the_cells(tmp_path):
     distributed = pytest.importorskip("distributed", reason="needs the extra ipforest[dask]")
     folds = replace(
         table1.EXPERIMENT,
-        cells=lambda quick, seed: [
-            {"data": "heart", "seed": seed + run, "trees": 3, "folds": 2, "examples": None} for run in range(4)
-        ],
+        steps=table1.EXPERIMENT.steps._replace(
+            cells=lambda quick, seed: [
+                {"data": "heart", "seed": seed + run, "trees": 3, "folds": 2, "examples": None} for run in range(4)
+            ]
+        ),
     )
     local = reproduce(folds, tmp_path / "local")
     with (

@@ -16,7 +16,7 @@ def test_gains_are_over_the_default_rule_seed_by_seed() -> None:
         for seed, errors in ERRORS.items()
         for guard, error in errors.items()
     ]
-    default, without = EXPERIMENT.summarise(records)
+    default, without = EXPERIMENT.steps.summarise(records)
     assert (default["guard"], default["gain"], default["gain_se"]) == ("optimal stopping", 0, 0)
     assert without == {
         **PLACE,
@@ -35,12 +35,12 @@ def test_every_guard_is_drawn() -> None:
         for held_out in (250, 2000)
         for guard in stopping_guards.GUARDS
     ]
-    left, right = EXPERIMENT.draw(records, EXPERIMENT.summarise(records)).axes
+    left, right = EXPERIMENT.steps.draw(records, EXPERIMENT.steps.summarise(records)).axes
     assert [label.get_text() for label in left.get_yticklabels()] == list(stopping_guards.GUARDS)[1:]
     assert (left.get_title(), right.get_title()) == ("all held out", "250 held out")
 
 
 def test_cells_are_of_every_set_and_kind_of_model() -> None:
-    assert {(cell["data"], cell["input"]) for cell in EXPERIMENT.cells(False, 0)} == {
+    assert {(cell["data"], cell["input"]) for cell in EXPERIMENT.steps.cells(False, 0)} == {
         (data, kind) for data in stopping_guards.DATA for kind in stopping_guards.INPUTS
     }
