@@ -278,27 +278,11 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         How trees grow.
     search : BoostSearch, optional
         Which ensembles are grown, pruned and stopped.
-    categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
-        Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
-        dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
-        categories; missing and unknown ones, and those that no training example of the node has, go the same way.
+    categorical_features, budget, max_cost, class_costs, scoring, validation_fraction
+        See `ipforest.BudgetedClassifier`.
     feature_costs
         See `BudgetPrune`. Trees are grown as if no feature were delayed; pruning, stopping and the choice on validation
         examples go by what is ordered in rounds.
-    budget : number, optional
-        What an example may cost on average; without one, as much as lowers the error.
-    max_cost : number, optional
-        The most that any one example may pay.
-    class_costs : array, DataFrame or mapping of mappings, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
-        the class of least expected cost is predicted, and validation examples choose by what mistakes cost.
-    scoring : str or callable, optional
-        What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
-        the like (see `ipforest.choosing.measures`), with the weights of the examples; by default the error.
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
-        the unit of the prices; a budget is then only a limit.
-    validation_fraction : float, splitter or None, default=0.25
-        Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part and breaks ties between features.
 
@@ -334,7 +318,7 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
     growth, search, categorical_features
         See `BudgetBoost`; `CertifiedStopping` counts errors, and is for classes.
     feature_costs, budget, max_cost, scoring, validation_fraction, random_state
-        See `BudgetBoost`; what chooses is by default the squared error. "total cost" is for classes.
+        See `ipforest.BudgetedRegressor`, and for delayed features `BudgetBoost`.
 
     Attributes
     ----------

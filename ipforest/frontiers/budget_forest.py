@@ -395,13 +395,13 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
     growth : ForestGrowth, optional
         How trees grow.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
-        See `BudgetBoost`. Nested forests see the class shares of the training examples in place of categories
-        (scikit-learn's ``TargetEncoder``, for which each example counts once). Trees grown with lookahead compare the
-        categories' numbers.
+        See `ipforest.BudgetedClassifier`. Nested forests see the class shares of the training examples in place of
+        categories (scikit-learn's ``TargetEncoder``, for which each example counts once). Trees grown with lookahead
+        compare the categories' numbers.
     search : ForestSearch, optional
         Which forests are grown, pruned and stopped.
     feature_costs, budget, max_cost, class_costs, scoring, validation_fraction
-        See `BudgetBoost`.
+        See `ipforest.BudgetedClassifier`, and for delayed features `BudgetBoost`.
     n_jobs : int, optional
         Nested forests that are trained at once, by joblib; the model does not depend on it.
     random_state : int, RandomState instance or None, default=None

@@ -241,10 +241,27 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
         `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
         `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped when sure.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
-        See `BudgetBoost`. Estimators other than `BudgetBoost` and `BudgetForest` see the numbers of the categories: in
-        a data frame's columns of names their places in alphabetical order, or in that of the dtype.
-    feature_costs, budget, max_cost, class_costs, scoring, validation_fraction
-        See `BudgetBoost`.
+        Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
+        dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
+        categories; missing and unknown ones, and those that no training example of the node has, go the same way.
+        Estimators other than `BudgetBoost` and `BudgetForest` see the numbers of the categories: in a data frame's
+        columns of names their places in alphabetical order, or in that of the dtype.
+    feature_costs
+        See `BudgetPrune`.
+    budget : number, optional
+        What an example may cost on average; without one, as much as lowers the error.
+    max_cost : number, optional
+        The most that any one example may pay.
+    class_costs : array, DataFrame or mapping of mappings, optional
+        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
+        the class of least expected cost is predicted, and validation examples choose by what mistakes cost.
+    scoring : str or callable, optional
+        What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
+        the like (see `ipforest.choosing.measures`), with the weights of the examples; by default the error.
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
+    validation_fraction : float, splitter or None, default=0.25
+        Share of the examples held out where `fit` gets no validation examples; None only with these.
     cv : splitter, int or iterable of splits, optional
         Its first split parts the examples into those to train on and those held out, as scikit-learn's splitters do; by
         default they are parted at random, or, where `fit` gets ``groups``, by whole groups.
@@ -299,7 +316,7 @@ class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  #
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the squared error.
     max_cost, scoring, validation_fraction, cv, run, n_jobs, random_state
-        See `BudgetedClassifier`.
+        See `BudgetedClassifier`; what chooses is by default the squared error, and "total cost" is for classes.
 
     Attributes
     ----------
