@@ -51,7 +51,7 @@ from ipforest.session import (
     buy_on_demand,
     buy_on_demand_async,
 )
-from ipforest.settings import groups_of
+from ipforest.settings import check_fields, groups_of
 from ipforest.tabular.price_lists import read_prices
 from ipforest.walks import Walk
 
@@ -340,6 +340,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         optional_number(self.max_cost, "max_cost")
         check_held_out(self.validation_fraction)
         self._check_money()
+        check_fields(self)
         for group in groups_of(type(self)).values():
             group.__get__(self, type(self))  # of the right kind
 

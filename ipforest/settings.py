@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import field, fields, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from ipforest._internal.arrays import one_line
 
-__all__ = ["Grouped", "Settings", "groups_of"]
+__all__ = ["Grouped", "Settings", "check_fields", "checked", "groups_of"]
 
 S = TypeVar("S", bound="Settings")
+T = TypeVar("T")
+
+
+def checked(default: T, check: Callable[..., object], *known: Any, **options: Any) -> T:
+    """Declare a field of a dataclass by its default and by what checks its value: ``check(value, name, *known)``.
+
+    A subclass that gives the field another default keeps the check.
+    """
+    declared: T = field(default=default, metadata={"check": lambda value, name: check(value, name, *known, **options)})
+    return declared
+
+
+def check_fields(holder: object, named: Callable[[str], str] = str) -> None:
+    """Check each field of a dataclass that is declared as `checked`; messages name it so."""
+    declared = [vars(base).get("__dataclass_fields__", {}).values() for base in reversed(type(holder).__mro__)]
+    checks = {each.name: each.metadata["check"] for of_base in declared for each in of_base if "check" in each.metadata}
+    for name, check in checks.items():
+        check(getattr(holder, name), named(name))
 
 
 class Settings:
@@ -17,8 +36,8 @@ class Settings:
 
     Estimators take them as a parameter of which None means the defaults, see `Grouped`; fields are set in clones and
     searched by ``set_params`` and `sklearn.model_selection.GridSearchCV` as ``growth__max_depth``. A subclass is a
-    dataclass with ``frozen=True, slots=True, repr=False`` and a default for each field, which checks itself in
-    ``__post_init__``: a value that is none of those allowed raises a TypeError or ValueError that names the field.
+    dataclass with ``frozen=True, slots=True, repr=False`` and a default for each field, `checked` where not every value
+    is allowed: others raise a TypeError or ValueError that names the field. A ``__post_init__`` calls that of its base.
 
     Attributes
     ----------
@@ -28,6 +47,9 @@ class Settings:
 
     __slots__ = ()
     parameter: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_fields(self, self.named)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the value of each field; there is nothing deeper."""

@@ -20,7 +20,7 @@ from ipforest.growing import GrownTree
 from ipforest.learners.greedy_miser import Logistic, Squared, SummedTrees
 from ipforest.learners.priced_booster import PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees
-from ipforest.settings import Grouped
+from ipforest.settings import Grouped, checked
 
 MAX_LAMBDA_SHARE, MIN_LAMBDA_SHARE = 1e-1, 1e-5
 """Ends of a grid of lambdas, in the squared error of a constant per the least price."""
@@ -51,13 +51,8 @@ class PairGrowth(PricedGrowth):
 
     learning_rate: float = 0.5
     max_depth: int = 4
-    trees_per_step: int = 2
-    max_regrowths: int = 0
-
-    def __post_init__(self) -> None:
-        PricedGrowth.__post_init__(self)
-        check_integer(self.trees_per_step, self.named("trees_per_step"), 1)
-        check_integer(self.max_regrowths, self.named("max_regrowths"), 0)
+    trees_per_step: int = checked(2, check_integer, 1)
+    max_regrowths: int = checked(0, check_integer, 0)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -75,11 +70,7 @@ class BoostedSearch(GateSearch):
     """
 
     lambdas: Any = 6
-    n_readouts: int = 10
-
-    def __post_init__(self) -> None:
-        GateSearch.__post_init__(self)
-        check_integer(self.n_readouts, self.named("n_readouts"), 1)
+    n_readouts: int = checked(10, check_integer, 1)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -128,13 +119,8 @@ class AdaptGbrt(AdaptiveApproximation):
     _growth = Grouped(PairGrowth)
     _search = Grouped(BoostedSearch)
 
-    n_estimators: int = 100
+    n_estimators: int = checked(100, check_integer, 1)
     growth: PairGrowth | None = None
-
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        check_integer(self.n_estimators, "n_estimators", 1)
 
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:
         lambdas = self._search.lambdas

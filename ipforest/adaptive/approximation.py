@@ -42,7 +42,7 @@ from ipforest.estimator import (
 )
 from ipforest.policy import Policy
 from ipforest.session import Sessions
-from ipforest.settings import Grouped, Settings
+from ipforest.settings import Grouped, Settings, checked
 
 Accounting: TypeAlias = Literal["union", "full model only"]
 
@@ -75,6 +75,15 @@ class Walk:
     used: BoolArray
 
 
+def check_numbers(numbers: Sequence[float], name: str, *, or_none: bool = False) -> None:
+    """Require numbers from 0 to 1, 1 excluded."""
+    if not len(numbers) and not or_none:
+        raise ValueError(f"{name}: expected numbers from 0 to 1, got none")
+    for number in numbers:
+        if not isinstance(number, Real) or not 0 <= number < 1:
+            raise ValueError(f"{name}: expected numbers from 0 to 1, 1 excluded, got {number!r}")
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class PairSearch(Settings):
     r"""Which pairs of a gate and a cheap model are learnt.
@@ -91,22 +100,14 @@ class PairSearch(Settings):
     """
 
     parameter: ClassVar[str] = "search"
-    shares: Sequence[float] = SHARES
-    lambdas: Any = 10
-    n_folds: int = 5
+    shares: Sequence[float] = checked(SHARES, check_numbers)
+    lambdas: Any = checked(10, check_lambdas)
+    n_folds: int = checked(5, check_integer, 1)
 
     @property
     def gate_shares(self) -> Sequence[float]:
         """Thresholds of the gate that are tried besides probability 1/2: none."""
         return ()
-
-    def __post_init__(self) -> None:
-        if not len(self.shares):
-            raise ValueError(f"{self.named('shares')}: expected numbers from 0 to 1, got none")
-        for name in ("shares", "gate_shares"):
-            check_numbers(getattr(self, name), self.named(name))
-        check_lambdas(self.lambdas, self.named("lambdas"))
-        check_integer(self.n_folds, self.named("n_folds"), 1)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -122,7 +123,7 @@ class GateSearch(PairSearch):
         these shares of the training examples score.
     """
 
-    gate_shares: Sequence[float] = ()
+    gate_shares: Sequence[float] = checked((), check_numbers, or_none=True)
 
 
 @dataclass(eq=False, repr=False)
@@ -373,10 +374,3 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldO
         tags.classifier_tags = inner.classifier_tags and replace(inner.classifier_tags, multi_label=False)
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
-
-
-def check_numbers(numbers: Sequence[float], name: str) -> None:
-    """Require numbers from 0 to 1, 1 excluded."""
-    for number in numbers:
-        if not isinstance(number, Real) or not 0 <= number < 1:
-            raise ValueError(f"{name}: expected numbers from 0 to 1, 1 excluded, got {number!r}")

@@ -22,7 +22,7 @@ from ipforest.adaptive.distances import Distance
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import check_integer
 from ipforest.learners.greedy_miser import Logistic
-from ipforest.settings import Settings
+from ipforest.settings import Settings, checked
 
 LOGISTIC, SOFTMAX = 0.25, 0.5
 """Largest second derivatives of the losses."""
@@ -50,15 +50,10 @@ class AlternationSettings(Settings):
 
     parameter: ClassVar[str] = "alternation"
 
-    max_rounds: int = 50
-    max_steps: int = 200
-    tolerance: float = 1e-5
-    n_starts: int = 1
-
-    def __post_init__(self) -> None:
-        for name in ("max_rounds", "max_steps", "n_starts"):
-            check_integer(getattr(self, name), self.named(name), 1)
-        nonnegative_fraction(self.tolerance, self.named("tolerance"))
+    max_rounds: int = checked(50, check_integer, 1)
+    max_steps: int = checked(200, check_integer, 1)
+    tolerance: float = checked(1e-5, nonnegative_fraction)
+    n_starts: int = checked(1, check_integer, 1)
 
 
 class UnitNorm:

@@ -21,7 +21,7 @@ from ipforest.classifier_trees.tree_estimator import (
     check_lambdas,
     geometric_grid,
 )
-from ipforest.settings import Grouped, Settings
+from ipforest.settings import Grouped, Settings, checked
 
 MAX_SWEEPS = 10
 TOLERANCE = 1e-4
@@ -45,12 +45,11 @@ class AndOrObjective(Settings):
     parameter: ClassVar[str] = "objective"
 
     limits: Sequence[float] | None = None
-    lambdas: Any = 8
-    class_weight: Any = "balanced"
+    lambdas: Any = checked(8, check_lambdas)
+    class_weight: Any = checked("balanced", check_class_weight)
 
     def __post_init__(self) -> None:
-        check_lambdas(self.lambdas, self.named("lambdas"))
-        check_class_weight(self.class_weight, self.named("class_weight"))
+        Settings.__post_init__(self)
         if self.limits is not None and (len(self.limits) == 0 or np.any(np.diff(self.limits) < 0)):
             raise ValueError(
                 f"{self.named('limits')}: expected the largest price of each stage, ascending, got {self.limits!r}"

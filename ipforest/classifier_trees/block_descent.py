@@ -15,8 +15,8 @@ from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.objective import NodeProblem, Objective
 from ipforest.classifier_trees.relaxation import CostBound
 from ipforest.classifier_trees.smooth_losses import SquaredLoss
-from ipforest.estimator import check_choice
-from ipforest.settings import Settings
+from ipforest.estimator import check_choice, check_integer
+from ipforest.settings import Settings, checked
 
 CLAMP = 1e-4
 """Weights smaller than this become zero, section 3.4."""
@@ -62,22 +62,18 @@ class DescentSettings(Settings):
 
     tolerance: float = 1e-5
     max_block_steps: int = 100
-    max_gradient_steps: int | None = 5
+    max_gradient_steps: int | None = checked(5, check_integer, 1, or_none=True)
     max_sweeps: int = 10
     patience: int = 2
     clamp_shares: tuple[float, ...] = (1e-3, 1e-2, 1e-1)
-    pruning: str = "after"
+    pruning: str = checked("after", check_choice, PRUNINGS)
     sent_up: float = 0.5
     fine_tune: bool = True
 
     def __post_init__(self) -> None:
-        check_choice(self.pruning, self.named("pruning"), PRUNINGS)
+        Settings.__post_init__(self)
         if not 0 < self.sent_up < 1:
             raise ValueError(f"descent.sent_up: expected a share between 0 and 1, got {self.sent_up!r}")
-        if self.max_gradient_steps is not None and self.max_gradient_steps < 1:
-            raise ValueError(
-                f"descent.max_gradient_steps: expected at least 1, or None, got {self.max_gradient_steps!r}"
-            )
 
     @classmethod
     def printed(cls) -> Self:

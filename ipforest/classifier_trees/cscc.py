@@ -12,7 +12,7 @@ from ipforest.classifier_trees.relaxed_tree import RelaxedObjective, RelaxedTree
 from ipforest.classifier_trees.structure import chain
 from ipforest.classifier_trees.tree_estimator import Examples, check_class_weight
 from ipforest.estimator import check_integer
-from ipforest.settings import Grouped
+from ipforest.settings import Grouped, checked
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -30,13 +30,8 @@ class ChainObjective(RelaxedObjective):
         target, and "balanced" is for a target of two values: one of more is not weighted then.
     """
 
-    n_nodes: int = 5
-    class_weight: Any = "balanced"
-
-    def __post_init__(self) -> None:
-        RelaxedObjective.__post_init__(self)
-        check_integer(self.n_nodes, self.named("n_nodes"), 1)
-        check_class_weight(self.class_weight, self.named("class_weight"))
+    n_nodes: int = checked(5, check_integer, 1)
+    class_weight: Any = checked("balanced", check_class_weight)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

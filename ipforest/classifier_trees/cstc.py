@@ -11,7 +11,7 @@ from ipforest.classifier_trees.relaxed_tree import RelaxedObjective, RelaxedTree
 from ipforest.classifier_trees.structure import full_tree, grown, pruned
 from ipforest.classifier_trees.tree_estimator import Examples
 from ipforest.estimator import check_choice, check_integer
-from ipforest.settings import Grouped
+from ipforest.settings import Grouped, checked
 
 STRUCTURES = ("pruned", "greedy", "full")
 
@@ -31,13 +31,8 @@ class TreeObjective(RelaxedObjective):
         node (3.6.2), or balanced.
     """
 
-    depth: int = 3
-    structure: str = "pruned"
-
-    def __post_init__(self) -> None:
-        RelaxedObjective.__post_init__(self)
-        check_integer(self.depth, self.named("depth"), 1)
-        check_choice(self.structure, self.named("structure"), STRUCTURES)
+    depth: int = checked(3, check_integer, 1)
+    structure: str = checked("pruned", check_choice, STRUCTURES)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -30,7 +30,7 @@ from ipforest.classifier_trees.tree_estimator import (
     largest_lambda,
 )
 from ipforest.estimator import check_positive
-from ipforest.settings import Grouped, Settings
+from ipforest.settings import Grouped, Settings, checked
 
 RIDGE = 1e-8
 """Strength of the l2 norm that makes (16) solvable when columns of phi depend on each other."""
@@ -55,14 +55,9 @@ class RelaxedObjective(Settings):
 
     parameter: ClassVar[str] = "objective"
 
-    lambdas: Any = 8
-    rho: float = 1e-4
-    spread: float = 3.0
-
-    def __post_init__(self) -> None:
-        check_lambdas(self.lambdas, self.named("lambdas"))
-        nonnegative_fraction(self.rho, self.named("rho"))
-        check_positive(self.spread, self.named("spread"))
+    lambdas: Any = checked(8, check_lambdas)
+    rho: float = checked(1e-4, nonnegative_fraction)
+    spread: float = checked(3.0, check_positive)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

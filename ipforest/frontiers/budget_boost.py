@@ -31,7 +31,7 @@ from ipforest.growing.boosting import Boosting, Standing
 from ipforest.growing.codes import check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.path_search import prune_path
-from ipforest.settings import Grouped, Settings
+from ipforest.settings import Grouped, Settings, checked
 
 REFITS = ("newton", "alternate", None)
 LARGEST, SMALLEST = 0.3, 1e-4
@@ -68,19 +68,16 @@ class BoostGrowth(Settings):
 
     parameter: ClassVar[str] = "growth"
 
-    learning_rate: float = 0.1
+    learning_rate: float = checked(0.1, check_positive)
     max_leaf_nodes: int | Sequence[int] = (8, 32)
-    min_samples_leaf: int = 5
-    l2: float = 1.0
-    max_bins: int | None = 255
+    min_samples_leaf: int = checked(5, check_integer, 1)
+    l2: float = checked(1.0, check_positive)
+    max_bins: int | None = checked(255, check_max_bins)
 
     def __post_init__(self) -> None:
-        check_max_bins(self.max_bins, self.named("max_bins"))
-        check_integer(self.min_samples_leaf, self.named("min_samples_leaf"), 1)
+        Settings.__post_init__(self)
         for size in self.leaf_sizes():
             check_integer(size, self.named("max_leaf_nodes"), 2)
-        for name in ("learning_rate", "l2"):
-            check_positive(getattr(self, name), self.named(name))
 
     def leaf_sizes(self) -> list[int]:
         """List the leaves per tree, of one size for each ensemble."""
@@ -111,13 +108,8 @@ class BoostSearch(FrontierSearch):
     n_lambdas: int = 10
     n_prunings: int = 4
     single_price: bool = True
-    prices_per_member: int = 1
-    refit: str | None = "newton"
-
-    def __post_init__(self) -> None:
-        FrontierSearch.__post_init__(self)
-        check_integer(self.prices_per_member, self.named("prices_per_member"), 1)
-        check_choice(self.refit, self.named("refit"), REFITS)
+    prices_per_member: int = checked(1, check_integer, 1)
+    refit: str | None = checked("newton", check_choice, REFITS)
 
 
 @dataclass(eq=False, repr=False)

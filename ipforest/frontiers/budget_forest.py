@@ -38,7 +38,7 @@ from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.path_search import prune_path
 from ipforest.results import Pruning
 from ipforest.session import Seller
-from ipforest.settings import Grouped, Settings
+from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.stages import Stage, StagesInOrder, feature_sets, stage_sizes, stages_in_order
 from ipforest.stopping.unit_order import by_price, features_of_units
 
@@ -85,14 +85,9 @@ class ForestGrowth(Settings):
 
     parameter: ClassVar[str] = "growth"
 
-    max_features: int | None = None
-    min_samples_leaf: int | None = None
-    max_bins: int | None = 64
-
-    def __post_init__(self) -> None:
-        check_max_bins(self.max_bins, self.named("max_bins"))
-        for name in ("max_features", "min_samples_leaf"):
-            check_integer(getattr(self, name), self.named(name), 1, or_none=True)
+    max_features: int | None = checked(None, check_integer, 1, or_none=True)
+    min_samples_leaf: int | None = checked(None, check_integer, 1, or_none=True)
+    max_bins: int | None = checked(64, check_max_bins)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -124,13 +119,8 @@ class ForestSearch(FrontierSearch):
 
     regrow: bool = True
     nested: bool = True
-    n_lookahead: int = 20
-    loss: str | None = None
-
-    def __post_init__(self) -> None:
-        FrontierSearch.__post_init__(self)
-        check_integer(self.n_lookahead, self.named("n_lookahead"), 0)
-        check_choice(self.loss, self.named("loss"), ("gini", "entropy", "misclassification", None))
+    n_lookahead: int = checked(20, check_integer, 0)
+    loss: str | None = checked(None, check_choice, ("gini", "entropy", "misclassification", None))
 
 
 @dataclass(eq=False, repr=False)

@@ -32,7 +32,7 @@ from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Sessions
-from ipforest.settings import Grouped, Settings
+from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
 from ipforest.stopping.rules import (
     FittedRule,
@@ -376,15 +376,9 @@ class FrontierSearch(Settings):
 
     parameter: ClassVar[str] = "search"
 
-    n_lambdas: int = 4
-    n_prunings: int = 5
-    stopping: Any = None
-
-    def __post_init__(self) -> None:
-        for name, least in (("n_lambdas", 1), ("n_prunings", 0)):
-            check_integer(getattr(self, name), self.named(name), least)
-        if not isinstance(self.stopping, Sequence) or self.stopping:
-            check_stopping(self.stopping, self.named("stopping"))
+    n_lambdas: int = checked(4, check_integer, 1)
+    n_prunings: int = checked(5, check_integer, 0)
+    stopping: Any = checked(None, check_stopping, or_empty=True)
 
 
 class GrownFrontier(JointFrontier):

@@ -32,7 +32,7 @@ from ipforest.growing import (
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
-from ipforest.settings import Grouped, Settings
+from ipforest.settings import Grouped, Settings, checked
 
 IMPURITIES: dict[str, type[Impurity]] = {kind.name: kind for kind in (ThresholdPairs, Powers, Entropy, Gini)}
 VOTINGS = ("soft", "hard", "pooled")
@@ -120,21 +120,16 @@ class GreedyGrowth(Settings):
 
     impurity: str | Impurity = "threshold-pairs"
     alpha: Any = 0
-    reduction: str = "minimax"
-    cuts: str = "all"
+    reduction: str = checked("minimax", check_choice, ("minimax", "expected"))
+    cuts: str = checked("all", check_choice, ("random", "all"))
     free_on_path: bool = False
-    max_features: int | None = None
-    max_depth: int | None = None
-    min_samples_leaf: int = 1
-    max_bins: int | None = None
+    max_features: int | None = checked(None, check_integer, 1, or_none=True)
+    max_depth: int | None = checked(None, check_integer, 1, or_none=True)
+    min_samples_leaf: int = checked(1, check_integer, 1)
+    max_bins: int | None = checked(None, check_max_bins)
 
     def __post_init__(self) -> None:
-        check_max_bins(self.max_bins, self.named("max_bins"))
-        check_integer(self.min_samples_leaf, self.named("min_samples_leaf"), 1)
-        for name in ("max_features", "max_depth"):
-            check_integer(getattr(self, name), self.named(name), 1, or_none=True)
-        for name, choices in (("cuts", ("random", "all")), ("reduction", ("minimax", "expected"))):
-            check_choice(getattr(self, name), self.named(name), choices)
+        Settings.__post_init__(self)
         self.impurities()
 
     def growers(self) -> list[Grower]:
@@ -234,13 +229,13 @@ class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # sci
     _dtype = np.float32
     _growth = Grouped(GreedyGrowth)
 
-    n_estimators: int = 40
+    n_estimators: int = checked(40, check_integer, 1)
     _: KW_ONLY
     max_cost: Any = None
     class_costs: Any = None
     scoring: str | None = None
     growth: GreedyGrowth | None = None
-    voting: str = "soft"
+    voting: str = checked("soft", check_choice, VOTINGS)
     n_jobs: int | None = None
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
@@ -251,12 +246,6 @@ class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # sci
         self.grown_ = tuple(self._grow(grower, coded, validation, given) for grower in growers)
         budgets = np.unique(np.concatenate([grown.costs for grown in self.grown_]))
         return self._frontier_of([self._way_within(budget) for budget in budgets.tolist()])
-
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        check_integer(self.n_estimators, "n_estimators", 1)
-        check_choice(self.voting, "voting", VOTINGS)
 
     def _grow(self, grower: Grower, training: Labelled, validation: Labelled, given: Given) -> GrownForest:
         """Grow all trees with one impurity, and measure the first 0, 1, 2, ... of them."""

@@ -24,7 +24,7 @@ from ipforest.learners.vote_descent import VoteProblem
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
 from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
-from ipforest.settings import Settings
+from ipforest.settings import Settings, checked
 
 ERRORS = ("in-bag", "out-of-bag", "training", "held-out")
 OBJECTIVES = ("trees", "forest")
@@ -58,16 +58,11 @@ class PruningSettings(Settings):
 
     parameter: ClassVar[str] = "pruning"
 
-    search: str = "greedy"
-    time_limit: float = 10
-    errors: str = "in-bag"
-    objective: str = "trees"
+    search: str = checked("greedy", check_choice, SEARCHES)
+    time_limit: float = checked(10, time_limit_seconds)
+    errors: str = checked("in-bag", check_choice, ERRORS)
+    objective: str = checked("trees", check_choice, OBJECTIVES)
     refit: bool = False
-
-    def __post_init__(self) -> None:
-        for name, known in (("search", SEARCHES), ("errors", ERRORS), ("objective", OBJECTIVES)):
-            check_choice(getattr(self, name), self.named(name), known)
-        time_limit_seconds(self.time_limit, self.named("time_limit"))
 
 
 @dataclass(eq=False, repr=False)

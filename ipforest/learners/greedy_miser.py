@@ -16,11 +16,11 @@ from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import FittedWithHeldOut, Given, check_integer
+from ipforest.estimator import FittedWithHeldOut, Given, check_choice, check_integer
 from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
-from ipforest.settings import Grouped
+from ipforest.settings import Grouped, checked
 
 
 class Squared:
@@ -140,22 +140,16 @@ class PricedBoosting(FittedWithHeldOut):
     _dtype = np.float32
     _growth = Grouped(PricedGrowth)
 
-    n_estimators: int = 100
+    n_estimators: int = checked(100, check_integer, 1)
     _: KW_ONLY
     growth: PricedGrowth | None = None
-    lam: Any = 0
+    lam: Any = checked(0, nonnegative_fraction)
     max_cost: Any = None
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         self._boost(training.X, self._columns(training.y))
         self.stage_costs_, self.stage_errors_ = self._measured_rounds(validation.X, validation.y)
         return Frontier(self.stage_costs_, self.stage_errors_)
-
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        nonnegative_fraction(self.lam, "lam")
-        check_integer(self.n_estimators, "n_estimators", 1)
 
     def _columns(self, targets: Array) -> FloatArray:
         """Return the targets that scores are fitted to, shape (n_samples, n_columns)."""
@@ -256,15 +250,9 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
     (NIPS 2016), section 5 (iv), and Nan and Saligrama (NIPS 2017), equation (1), tell it alike.
     """
 
-    loss: str = "logistic"
+    loss: str = checked("logistic", check_choice, CLASSIFICATION_LOSSES)
     class_costs: Any = None
     scoring: str | None = None
-
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        if self.loss not in CLASSIFICATION_LOSSES:
-            raise ValueError(f"loss: expected one of {', '.join(CLASSIFICATION_LOSSES)}, got {self.loss!r}")
 
     def _columns(self, targets: Array) -> FloatArray:
         indicators = np.eye(len(self.classes_))[places_in(self.classes_, targets)]

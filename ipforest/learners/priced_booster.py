@@ -15,7 +15,7 @@ from ipforest.estimator import check_choice, check_integer, check_positive
 from ipforest.growing import AcquisitionState, CodedExamples, Gradient, Grower, GrownTree, forest_of
 from ipforest.growing.acquisition import CHARGES, Charge
 from ipforest.growing.codes import check_max_bins
-from ipforest.settings import Settings
+from ipforest.settings import Settings, checked
 
 TINY = 1e-150
 
@@ -41,18 +41,11 @@ class PricedGrowth(Settings):
 
     parameter: ClassVar[str] = "growth"
 
-    learning_rate: float = 0.1
-    charge: Charge = "path"
-    max_depth: int = 3
-    min_samples_leaf: int = 1
-    max_bins: int | None = 255
-
-    def __post_init__(self) -> None:
-        check_positive(self.learning_rate, self.named("learning_rate"))
-        check_choice(self.charge, self.named("charge"), CHARGES)
-        check_max_bins(self.max_bins, self.named("max_bins"))
-        for name in ("max_depth", "min_samples_leaf"):
-            check_integer(getattr(self, name), self.named(name), 1)
+    learning_rate: float = checked(0.1, check_positive)
+    charge: Charge = checked("path", check_choice, CHARGES)
+    max_depth: int = checked(3, check_integer, 1)
+    min_samples_leaf: int = checked(1, check_integer, 1)
+    max_bins: int | None = checked(255, check_max_bins)
 
 
 class PricedBooster:

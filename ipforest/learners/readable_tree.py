@@ -23,6 +23,7 @@ from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Seller
+from ipforest.settings import check_fields, checked
 
 __all__ = ["Fidelity", "ReadableTree"]
 
@@ -120,10 +121,10 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
 
     estimator: Any
     _: KW_ONLY
-    max_depth: int = 4
-    max_questions: int | None = None
-    budget: Any = None
-    min_samples_leaf: int = 5
+    max_depth: int = checked(4, check_integer, 1)
+    max_questions: int | None = checked(None, check_integer, 1, or_none=True)
+    budget: Any = checked(None, optional_number)
+    min_samples_leaf: int = checked(5, check_integer, 1)
     random_state: Any = None
 
     def fit(
@@ -183,11 +184,7 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         model = unfrozen(self.estimator)
         if not isinstance(model, BudgetedEstimator):
             raise TypeError(f"estimator: expected one of this package, which buys, got {type(model).__name__}")
-        check_integer(self.max_depth, "max_depth", 1)
-        check_integer(self.min_samples_leaf, "min_samples_leaf", 1)
-        if self.max_questions is not None:
-            check_integer(self.max_questions, "max_questions", 1)
-        optional_number(self.budget, "budget")
+        check_fields(self)
 
     def _grown(self, X: Array, answers: Array, weight: FloatArray | None) -> Forest:
         """Grow a tree on what the model answers, with the features that it may buy; it knows all classes."""

@@ -13,7 +13,7 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.estimator import check_integer
 from ipforest.session import Seller, Unit
-from ipforest.settings import Grouped, Settings
+from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order
 from ipforest.stopping.unit_order import by_price, features_of_units, importance_to_each, order_units, price_left
 from ipforest.walks import END
@@ -92,12 +92,8 @@ class BranchingStages(Settings):
 
     parameter: ClassVar[str] = "stages"
 
-    max_branches: int = 8
-    min_support: int = 50
-
-    def __post_init__(self) -> None:
-        for name in ("max_branches", "min_support"):
-            check_integer(getattr(self, name), self.named(name), 1)
+    max_branches: int = checked(8, check_integer, 1)
+    min_support: int = checked(50, check_integer, 1)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -33,6 +33,7 @@ from ipforest.estimator import (
 )
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.session import Seller, Sessions
+from ipforest.settings import checked
 from ipforest.stopping.rules import (
     FittedRule,
     StageOutputs,
@@ -363,8 +364,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
 
     estimator: Any
     _: KW_ONLY
-    order: str = "given"
-    overspend: Any = 5
+    order: str = checked("given", check_choice, ORDERS)
+    overspend: Any = checked(5, nonnegative_fraction)
 
     @property
     def _holds_out(self) -> bool:
@@ -412,8 +413,6 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         if isinstance(ensemble, BudgetedEstimator):
             check_inner_estimator(self, ensemble)
         super().check_parameters()
-        nonnegative_fraction(self.overspend, "overspend")
-        check_choice(self.order, "order", ORDERS)
 
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""

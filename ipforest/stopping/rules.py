@@ -300,8 +300,10 @@ class LearntStopping(NamedTuple):
     curve: Curve
 
 
-def check_stopping(stopping: StoppingRule | Sequence[StoppingRule] | None, name: str = "stopping") -> None:
-    """Require a rule, several, or None.
+def check_stopping(
+    stopping: StoppingRule | Sequence[StoppingRule] | None, name: str = "stopping", *, or_empty: bool = False
+) -> None:
+    """Require a rule, several, or None; where that is allowed, also an empty sequence.
 
     Raises
     ------
@@ -310,7 +312,7 @@ def check_stopping(stopping: StoppingRule | Sequence[StoppingRule] | None, name:
     TypeError
         Something is no rule, such as a name or a class.
     """
-    if isinstance(stopping, Sequence) and not stopping:
+    if isinstance(stopping, Sequence) and not stopping and not or_empty:
         raise ValueError(f"{name}: expected a rule, several, or None for the default, got an empty sequence")
     for rule in stopping if isinstance(stopping, Sequence) and not isinstance(stopping, str) else [stopping]:
         if rule is not None and (isinstance(rule, type) or not hasattr(rule, "fit")):

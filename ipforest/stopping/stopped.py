@@ -12,6 +12,7 @@ import numpy as np
 from ipforest._internal.arrays import FloatArray
 from ipforest._internal.examples import Labelled
 from ipforest.estimator import FittedWithWeights, PricedEstimator, check_integer
+from ipforest.settings import checked
 from ipforest.stopping.rules import (
     Curve,
     FittedRule,
@@ -54,20 +55,14 @@ class StoppedEstimator(FittedWithWeights, PricedEstimator):
     takes_scorers = True
     must_hold_out = True
 
-    stopping: StoppingRule | Sequence[StoppingRule] | None = None
+    stopping: StoppingRule | Sequence[StoppingRule] | None = checked(None, check_stopping)
     max_cost: Any = None
     class_costs: Any = None
     scoring: Any = None
-    n_folds: int = 5
+    n_folds: int = checked(5, check_integer, 1)
 
     rule_: FittedRule = field(init=False)
     curve_: Curve = field(init=False)
-
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        check_integer(self.n_folds, "n_folds", 1)
-        check_stopping(self.stopping)
 
     @property
     def _taken(self) -> str:

@@ -28,6 +28,7 @@ from ipforest.estimator import (
 )
 from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together
 from ipforest.session import Seller
+from ipforest.settings import check_fields
 from ipforest.walks import Changed, Purse, Walk
 
 
@@ -114,9 +115,10 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, FittedWithWeights):
     estimator: Any
     validation_fraction: float | None
 
-    @abstractmethod
     def _check(self) -> None:
         """Check the parameters before any training."""
+        check_held_out(self.validation_fraction)
+        check_fields(self)
 
     @abstractmethod
     def _adapt(self) -> None:
@@ -139,7 +141,6 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, FittedWithWeights):
                 f"estimator: expected a classifier that buys, such as BudgetBoost, got {type(inner).__name__}; of a "
                 "BudgetedPipeline take its estimator_"
             )
-        check_held_out(self.validation_fraction)
         self._check()
         weight = None if sample_weight is None else checked_weight(sample_weight, X, np.asarray(y))
         held_out: tuple[Any, Any] = X, y

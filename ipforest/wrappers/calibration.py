@@ -16,6 +16,7 @@ from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray
 from ipforest.choosing.measures import log_odds
 from ipforest.estimator import check_choice, check_integer
 from ipforest.policy import Policy
+from ipforest.settings import checked
 from ipforest.wrappers.adapted import AdaptedClassifier, PolicyAround
 from ipforest.wrappers.pipeline import BudgetedPipeline
 
@@ -216,14 +217,10 @@ class CalibratedClassifier(AdaptedClassifier):
 
     estimator: Any
     _: KW_ONLY
-    method: str = "sigmoid"
-    min_samples: int = 100
+    method: str = checked("sigmoid", check_choice, METHODS)
+    min_samples: int = checked(100, check_integer, 1)
     validation_fraction: float | None = 0.25
     random_state: Any = None
-
-    def _check(self) -> None:
-        check_choice(self.method, "method", METHODS)
-        check_integer(self.min_samples, "min_samples", 1)
 
     def _adapt(self) -> None:
         _, labels, weight = self._held_out

@@ -110,6 +110,7 @@ class ThresholdClassifier(AdaptedClassifier):
     random_state: Any = None
 
     def _check(self) -> None:
+        super()._check()
         read_scoring(self.scoring)
         if self.threshold is None:
             return
