@@ -126,7 +126,7 @@ def test_sessions_pay_what_cost_says():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"loss": "hinge"}, "loss: expected one of logistic, squared, got 'hinge'"),
+        ({"loss": "hinge"}, "loss: expected one of 'logistic', 'squared', got 'hinge'"),
         ({"lam": -1}, "lam: expected .* >= 0"),
         ({"growth__learning_rate": 0}, "^growth.learning_rate: expected a finite number > 0, got 0"),
         ({"n_estimators": 2.5}, "n_estimators: expected an integer >= 1, got 2.5"),
