@@ -120,7 +120,7 @@ def test_regression() -> None:
     ("options", "error", "message"),
     [
         ({"max_depth": 0}, ValueError, "max_depth: expected an integer >= 1, got 0"),
-        ({"max_questions": 1.5}, ValueError, "max_questions: expected an integer >= 1, got 1.5"),
+        ({"max_questions": 1.5}, ValueError, "max_questions: expected an integer >= 1 or None, got 1.5"),
         ({"min_samples_leaf": 0}, ValueError, "min_samples_leaf: expected an integer >= 1, got 0"),
         ({"budget": -1}, ValueError, "budget: expected"),
         ({"estimator": FOREST}, TypeError, "estimator: expected one of this package, which buys, got RandomForestCl"),
