@@ -24,9 +24,12 @@ def write_file(path: str | Path, write: Callable[[Path], object]) -> Path:
     Raises
     ------
     OSError
-        The disk is full, say; the message names the file, and an older file of that name stays as it was.
+        The disk is full, say; the message names the file, and an older file of that name stays as it was. Devices and
+        pipes, which a new file would replace, are refused.
     """
     path = Path(path)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(f"{path}: expected a file or a new name, got a device or a pipe; nothing was written")
     temporary = path.with_name(f".{path.stem[:64]}.{secrets.token_hex(8)}.partial{path.suffix}")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))

@@ -1,19 +1,20 @@
 """The command line: ``ipforest COMMAND``, one module per command.
 
-Exit codes: 0 done, 1 a check failed, 2 wrong usage or bad input, 130 interrupted. The commands import what they need
-when they run; together with the solver registry and `ipforest.testing` they are the only code of this package that
-reaches up, to `formulations` and `proofs`.
+Exit codes: 0 done, 1 a check failed, 2 wrong usage or bad input, 130 interrupted, 141 what reads the output has ended.
+The commands import what they need when they run; together with the solver registry and `ipforest.testing` they are the
+only code of this package that reaches up, to `formulations` and `proofs`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from ipforest._internal.arrays import one_line
-from ipforest.cli.options import BAD_INPUT, INTERRUPTED
+from ipforest.cli.options import BAD_INPUT, INTERRUPTED, PIPE_CLOSED
 
 COMMANDS = (
     *("demo", "fit", "predict", "report", "session", "rules"),
@@ -29,6 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # what reads the output has ended, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
     except KeyboardInterrupt:
         print("ipforest: interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PRICED = "price units"
 """The currency of a price list that names none."""
 
-DONE, CHECK_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+DONE, CHECK_FAILED, BAD_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 Arguments: TypeAlias = argparse.Namespace
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"

@@ -316,7 +316,8 @@ def _read_csv(path: Path, form: CsvFormat) -> PriceList:
         raise ValueError(f"{path}: expected each column once, got {doubled[0]!r} twice")
     if "cost" not in columns:
         found = ", ".join(columns) or "an empty file"
-        raise ValueError(f"{path}: expected a header with the column cost, got {found}{closest('cost', columns)}")
+        cure = closest("cost", columns) or ("; name the columns feature and cost in the first line" if columns else "")
+        raise ValueError(f"{path}: expected a header with the column cost, got {found}{cure}")
     unknown = [name for name in columns if name not in COLUMNS]
     if unknown and "feature" not in columns:
         raise ValueError(
@@ -409,7 +410,7 @@ def _row(where: str, record: Mapping[str, Any]) -> Row:
     cells = {key: record[key] for key in COLUMNS if not _is_empty(record.get(key))}
     if "cost" not in cells:
         names = [str(key) for key in record if key not in COLUMNS]
-        others = f" among {some_names(names)}" if names else ""
+        others = f" among {some_names(names)}; name the columns feature and cost" if names else ""
         raise ValueError(f"{where}: expected a cost, in a row for each feature, got none{others}")
     cost = _price(where, "cost", cells["cost"])
     feature, group = (str(cells[key]).strip() if key in cells else None for key in ("feature", "group"))

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -715,3 +716,14 @@ def test_examples_and_prices_go_by_name(own_forest, tmp_path, capsys) -> None:
     without_names = list(map(str, ["prune", *own(own_forest), "--lam", "0.01", "--json"]))
     assert main(without_names) == 0
     assert "note: columns of" in capsys.readouterr().err
+
+
+def test_a_closed_pipe_ends_a_command_without_a_message(monkeypatch, capsys):
+    """As `ipforest versions | head -0` does."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "w") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        assert main(["versions"]) == 141
+    monkeypatch.undo()
+    assert capsys.readouterr().err == ""

@@ -1,6 +1,7 @@
 """Files are written whole or not at all."""
 
 import errno
+import os
 import subprocess
 import sys
 import warnings
@@ -136,3 +137,14 @@ def test_a_header_that_ends_within_a_statement_is_refused(tmp_path) -> None:
     (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(24))
     with pytest.raises(ValueError, match=r"a\.npy: expected a complete matrix \(\.npy\), got: "):
         load_array(tmp_path / "a.npy", "matrix")
+
+
+def test_devices_and_pipes_are_not_replaced(tmp_path) -> None:
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    (tmp_path / "link.csv").symlink_to(pipe)
+    for path in (pipe, tmp_path / "link.csv"):
+        with pytest.raises(OSError, match="expected a file or a new name, got a device or a pipe; nothing was written"):
+            write_text(path, "new")
+    assert pipe.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "pipe.csv"]

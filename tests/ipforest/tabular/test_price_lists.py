@@ -127,6 +127,10 @@ def test_without_names_rows_go_by_position(write) -> None:
         ("feature,cost,cost\na,1,1\n", "expected each column once, got 'cost' twice"),
         ("feature,cost\n", "expected the price of at least one feature, got none"),
         ("name,cost\nage,1\n", "expected the names of the features in a column feature, .* got a column 'name'"),
+        (
+            "name,price\na,1\n",
+            "got name, price; name the columns feature and cost in the first line",
+        ),
         ("", "expected a header with the column cost, got an empty file"),
         ('feature,cost\n"a,1\n' + "b,1\n" * 40_000, "line 32770: expected text in cells, got: field larger than"),
     ],
