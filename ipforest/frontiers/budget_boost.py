@@ -23,6 +23,7 @@ from ipforest.frontiers.joint_frontier import (
     FrontierSearch,
     GrownFrontier,
     Member,
+    Reached,
     price_scale,
     sample_of,
     spread_prunings,
@@ -156,7 +157,8 @@ class GrownBoosting(GrownFrontier):
         return int(3 + n_priced * n_measured)
 
     def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
-        return (self._member(trees, validation) for trees in self._ensembles(training, validation, random, work))
+        made = self._ensembles(training, validation, random, work)
+        return self._stopped_members(made, validation, Reached(self._cheapest, validation.y.size))
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[BoostedTrees]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from math import ceil, inf
 from typing import Any, ClassVar, NamedTuple, Self
@@ -33,6 +33,7 @@ from ipforest.frontiers.joint_frontier import (
     FrontierSearch,
     GrownFrontier,
     Member,
+    Reached,
     price_scale,
     sample_of,
     spread_prunings,
@@ -199,21 +200,21 @@ class GrownForests(GrownFrontier):
         data = _Training(X, coded, self._task.encoded(training.y), training.weight, work)
         paying = sample_of(training, MOST_COST_ROWS, random)
         unpriced = self._unpriced(data, random)
-        grown = []
-        for forest in self._priced_and_pruned(unpriced, data, training, paying, validation, random):
-            grown.append(forest)
-            yield self._member(forest, validation)
+        grown: list[Forest] = []
+        reached = Reached(self._cheapest, validation.y.size)
+        priced = self._priced_and_pruned(unpriced, data, training, paying, validation, random)
+        yield from self._stopped_members(_noted(priced, grown), validation, reached)
         seller = self._seller().without_constant(training.X)
         staged = self._search.nested and self._stops and bool(seller.paid_units())
         encoded = _Encoded.of(training, self.categories_.columns, self._growth.max_bins, self._task) if staged else None
         if encoded is not None:
             yield from self._nested_forests(grown, unpriced.forest, encoded, validation, random, seller, work)
         if self._search.n_lookahead:
-            pays = False
-            for forest in self._looking_ahead(data, training, random):
-                pays = True
-                yield self._member(forest, validation)
-            if pays and encoded is not None:
+            ahead: list[Forest] = []
+            yield from self._stopped_members(
+                _noted(self._looking_ahead(data, training, random), ahead), validation, reached
+            )
+            if ahead and encoded is not None:
                 yield from self._context_cascades(encoded, validation, random, seller, work)
 
     def _nested_forests(
@@ -522,6 +523,13 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
     >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
     (True, True)
     """
+
+
+def _noted(forests: Iterable[Forest], into: list[Forest]) -> Iterator[Forest]:
+    """Hand forests on, and note them."""
+    for forest in forests:
+        into.append(forest)
+        yield forest
 
 
 class _Training(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -35,6 +35,7 @@ from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
 from ipforest.stopping.rules import (
+    Curve,
     FittedRule,
     LearntStopping,
     StageOutputs,
@@ -55,6 +56,10 @@ MOST_STOPPING_ROWS = 2000
 
 WORTH_OF_DOUBLING = 3
 """How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
+
+
+HALF = 0.5
+"""An ensemble is not stopped that loses no less than what costs no more than such a share of it."""
 
 
 class Member(NamedTuple):
@@ -146,13 +151,12 @@ class MemberFrontier(Frontier):
         for number, member in enumerate(members):
             parts.append((number, -1, np.array([member.cost]), np.array([member.loss]), np.array([-inf])))
             for place, (_, curve) in enumerate(member.learnt):
-                falling = isotonic_regression(curve.error, increasing=False)
-                parts.append((number, place, curve.cost, falling, curve.level))
+                parts.append((number, place, curve.cost, _falling(curve), curve.level))
         numbers, places, costs, losses, levels = zip(*parts, strict=True)
         sizes = [part.size for part in costs]
         which, rule = np.repeat(numbers, sizes), np.repeat(places, sizes)
         cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
-        allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0))
+        allowed = _allowed(cost, cheapest)
         unit = loss[np.lexsort((loss, cost))[0]] - loss.min() if scored else 1.0
         criterion = loss - unit * allowed / n_validation
         found = cls(cost, loss, which, rule, level, criterion=criterion)
@@ -172,6 +176,50 @@ class MemberFrontier(Frontier):
             kept = np.isin(curve.level, self.level[here & (self.rule == place)])
             learnt.append(LearntStopping(rule, type(curve)(*(column[kept] for column in curve))))
         return member._replace(learnt=tuple(learnt))
+
+
+class Reached:
+    """What ensembles, stopped anywhere, have come to so far; tells of others that need not be stopped.
+
+    Parameters
+    ----------
+    cheapest : float
+        See `MemberFrontier.of`.
+    n_validation : int
+    """
+
+    def __init__(self, cheapest: float, n_validation: int) -> None:
+        self._cheapest, self._n_validation = cheapest, n_validation
+        self._cost = self._criterion = np.empty(0)
+
+    def add(self, member: Member) -> None:
+        """Note what a member comes to."""
+        curves = [curve for _, curve in member.learnt]
+        cost = np.concatenate([[member.cost], *(curve.cost for curve in curves)])
+        loss = np.concatenate([[member.loss], *map(_falling, curves)])
+        self._cost = np.concatenate([self._cost, cost])
+        self._criterion = np.concatenate([self._criterion, self._criteria(cost, loss)])
+
+    def has_cheaper(self, cost: float, loss: float) -> bool:
+        """Tell whether there is something for at most `HALF` of a cost that would be taken before such a loss.
+
+        Stopped, an ensemble costs less and loses about as much as it does by itself: it seldom saves more than half.
+        """
+        criterion = self._criteria(np.array([cost]), np.array([loss]))[0]
+        return bool((self._criterion[self._cost <= HALF * cost] <= criterion).any())
+
+    def _criteria(self, cost: FloatArray, loss: FloatArray) -> FloatArray:
+        return loss - _allowed(cost, self._cheapest) / self._n_validation
+
+
+def _falling(curve: Curve) -> FloatArray:
+    """Give the nearest losses along a curve that do not rise with cost."""
+    return np.asarray(isotonic_regression(curve.error, increasing=False))
+
+
+def _allowed(cost: FloatArray, cheapest: float) -> FloatArray:
+    """Say how many more validation examples may be wrong at a cost than at the least one."""
+    return np.asarray(WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0)))
 
 
 class JointFrontier(FittedWithWeights):
@@ -235,8 +283,12 @@ class JointFrontier(FittedWithWeights):
             raise TimeIsOver
         self.n_validation_ = int(sample.y.size)
         self._keep_held_out(sample)
-        cheapest = min(self.costs_.positive_costs, default=1.0)
-        return MemberFrontier.of(self.members_, cheapest, sample.y.size, scored=self._scorer is not None)
+        return MemberFrontier.of(self.members_, self._cheapest, sample.y.size, scored=self._scorer is not None)
+
+    @property
+    def _cheapest(self) -> float:
+        """The least that a purchase costs."""
+        return float(min(self.costs_.positive_costs, default=1.0))
 
     @property
     def chosen_(self) -> str:
@@ -281,8 +333,17 @@ class JointFrontier(FittedWithWeights):
         """What stops the ensembles."""
         return None
 
-    def _member(self, trees: Forest | BoostedTrees, validation: Labelled) -> Member:
-        """Measure an ensemble, and learn when to stop it."""
+    def _stopped_members(
+        self, made: Iterable[Forest | BoostedTrees], validation: Labelled, reached: Reached
+    ) -> Iterator[Member]:
+        """Measure ensembles one after another, and learn when to stop those that may be of use."""
+        for trees in made:
+            member = self._member(trees, validation, reached)
+            reached.add(member)
+            yield member
+
+    def _member(self, trees: Forest | BoostedTrees, validation: Labelled, reached: Reached | None = None) -> Member:
+        """Measure an ensemble, and learn when to stop it, unless as little loss has been reached for far less."""
         policy, seller = TreesInOrder(trees), self._seller()
         sessions = Sessions(policy, seller, validation.y.size, max_cost=self.max_cost)
         sessions.see(validation.X)
@@ -290,7 +351,8 @@ class JointFrontier(FittedWithWeights):
         outputs, paid = sessions.outputs, sessions.paid
         lost = float(loss(outputs, validation.y).mean()) if scorer is None else -scorer(outputs, paid)
         learnt: tuple[LearntStopping, ...] = ()
-        if self._stops:
+        hopeless = reached is not None and scorer is None and reached.has_cheaper(float(paid.mean()), lost)
+        if self._stops and not hopeless:
             answers = None if scorer is None else StageOutputs()
             paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss, answers)
             learnt = learn_stopping(self._stopping, paths, N_FOLDS, score_of_stops(scorer, answers, paths))

@@ -27,10 +27,10 @@ from ipforest import (
     prune_path,
 )
 from ipforest.ensemble import BoostedTrees, Forest
-from ipforest.frontiers import AveragedTrees
+from ipforest.frontiers import AveragedTrees, joint_frontier
 from ipforest.frontiers.alternation import alternate, penalised_loss
 from ipforest.frontiers.forests_on_features import answers_out_of_bag
-from ipforest.frontiers.joint_frontier import Member, MemberFrontier, spread_prunings
+from ipforest.frontiers.joint_frontier import Member, MemberFrontier, Reached, spread_prunings
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
 from ipforest.policy import TreesInOrder
@@ -254,6 +254,31 @@ def test_more_trees_look_ahead_only_where_the_first_pay() -> None:
         members = clone(model).fit(*parts).members_
         assert len(members) == len(without) + n_more
         assert [member.policy.trees.n_trees for member in members[len(without) :]] == [5] * n_more
+
+
+def test_an_ensemble_is_hopeless_if_half_its_cost_buys_what_would_be_taken_before_it() -> None:
+    reached = Reached(cheapest=1.0, n_validation=100)
+    assert not reached.has_cheaper(8.0, 0.5)
+    curve = Curve(np.array([0.0]), np.array([4.0]), np.array([0.2]))
+    reached.add(Member(None, 7.0, 0.1, (LearntStopping(None, curve),)))  # type: ignore[arg-type]
+    assert reached.has_cheaper(8.0, 0.231)
+    assert not reached.has_cheaper(8.0, 0.229)  # at twice the cost three more examples may be wrong
+    assert not reached.has_cheaper(7.9, 0.5)
+    assert reached.has_cheaper(14.0, 0.2)
+
+
+def test_hopeless_ensembles_are_members_that_nothing_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_classification(300, 10, n_informative=4, random_state=0)
+    parts = X[:150], y[:150], X[150:], y[150:]
+    model = clone(QUICK_FOREST).set_params(search__nested=False, search__n_lookahead=0)
+    every = clone(model).fit(*parts).members_
+    monkeypatch.setattr(joint_frontier, "HALF", np.inf)
+    members = model.fit(*parts).members_
+    assert [(member.cost, member.loss) for member in members] == [(member.cost, member.loss) for member in every]
+    assert all(member.learnt for member in every)
+    assert not all(member.learnt for member in members)
+    least = min(members, key=lambda member: member.loss)
+    assert least.learnt
 
 
 def test_trees_are_grown_anew_on_what_the_forests_of_the_frontier_buy() -> None:
