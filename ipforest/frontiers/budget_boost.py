@@ -158,7 +158,7 @@ class GrownBoosting(GrownFrontier):
 
     def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         made = self._ensembles(training, validation, random, work)
-        return self._stopped_members(made, validation, Reached(self._cheapest, validation.y.size))
+        return self._stopped_members(made, validation, Reached(validation.y.size))
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[BoostedTrees]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)

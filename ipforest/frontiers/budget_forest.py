@@ -201,7 +201,7 @@ class GrownForests(GrownFrontier):
         paying = sample_of(training, MOST_COST_ROWS, random)
         unpriced = self._unpriced(data, random)
         grown: list[Forest] = []
-        reached = Reached(self._cheapest, validation.y.size)
+        reached = Reached(validation.y.size)
         priced = self._priced_and_pruned(unpriced, data, training, paying, validation, random)
         yield from self._stopped_members(_noted(priced, grown), validation, reached)
         seller = self._seller().without_constant(training.X)

@@ -58,8 +58,8 @@ WORTH_OF_DOUBLING = 3
 """How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
 
 
-HALF = 0.5
-"""An ensemble is not stopped that loses no less than what costs no more than such a share of it."""
+FAR_CHEAPER = 0.6
+"""An ensemble is not stopped where for such a share of its cost less is lost, by one validation example at least."""
 
 
 class Member(NamedTuple):
@@ -156,7 +156,7 @@ class MemberFrontier(Frontier):
         sizes = [part.size for part in costs]
         which, rule = np.repeat(numbers, sizes), np.repeat(places, sizes)
         cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
-        allowed = _allowed(cost, cheapest)
+        allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0))
         unit = loss[np.lexsort((loss, cost))[0]] - loss.min() if scored else 1.0
         criterion = loss - unit * allowed / n_validation
         found = cls(cost, loss, which, rule, level, criterion=criterion)
@@ -183,43 +183,30 @@ class Reached:
 
     Parameters
     ----------
-    cheapest : float
-        See `MemberFrontier.of`.
     n_validation : int
     """
 
-    def __init__(self, cheapest: float, n_validation: int) -> None:
-        self._cheapest, self._n_validation = cheapest, n_validation
-        self._cost = self._criterion = np.empty(0)
+    def __init__(self, n_validation: int) -> None:
+        self._n_validation = n_validation
+        self._cost = self._loss = np.empty(0)
 
     def add(self, member: Member) -> None:
         """Note what a member comes to."""
         curves = [curve for _, curve in member.learnt]
-        cost = np.concatenate([[member.cost], *(curve.cost for curve in curves)])
-        loss = np.concatenate([[member.loss], *map(_falling, curves)])
-        self._cost = np.concatenate([self._cost, cost])
-        self._criterion = np.concatenate([self._criterion, self._criteria(cost, loss)])
+        self._cost = np.concatenate([self._cost, [member.cost], *(curve.cost for curve in curves)])
+        self._loss = np.concatenate([self._loss, [member.loss], *map(_falling, curves)])
 
-    def has_cheaper(self, cost: float, loss: float) -> bool:
-        """Tell whether there is something for at most `HALF` of a cost that would be taken before such a loss.
+    def has_far_cheaper(self, cost: float, loss: float) -> bool:
+        """Tell whether there is something for at most `FAR_CHEAPER` of a cost that loses clearly less.
 
-        Stopped, an ensemble costs less and loses about as much as it does by itself: it seldom saves more than half.
+        Stopped, an ensemble costs less, but seldom so much less, and loses about as much as it does by itself.
         """
-        criterion = self._criteria(np.array([cost]), np.array([loss]))[0]
-        return bool((self._criterion[self._cost <= HALF * cost] <= criterion).any())
-
-    def _criteria(self, cost: FloatArray, loss: FloatArray) -> FloatArray:
-        return loss - _allowed(cost, self._cheapest) / self._n_validation
+        return bool((self._loss[self._cost <= FAR_CHEAPER * cost] + 1 / self._n_validation <= loss).any())
 
 
 def _falling(curve: Curve) -> FloatArray:
     """Give the nearest losses along a curve that do not rise with cost."""
     return np.asarray(isotonic_regression(curve.error, increasing=False))
-
-
-def _allowed(cost: FloatArray, cheapest: float) -> FloatArray:
-    """Say how many more validation examples may be wrong at a cost than at the least one."""
-    return np.asarray(WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0)))
 
 
 class JointFrontier(FittedWithWeights):
@@ -283,12 +270,8 @@ class JointFrontier(FittedWithWeights):
             raise TimeIsOver
         self.n_validation_ = int(sample.y.size)
         self._keep_held_out(sample)
-        return MemberFrontier.of(self.members_, self._cheapest, sample.y.size, scored=self._scorer is not None)
-
-    @property
-    def _cheapest(self) -> float:
-        """The least that a purchase costs."""
-        return float(min(self.costs_.positive_costs, default=1.0))
+        cheapest = min(self.costs_.positive_costs, default=1.0)
+        return MemberFrontier.of(self.members_, cheapest, sample.y.size, scored=self._scorer is not None)
 
     @property
     def chosen_(self) -> str:
@@ -351,7 +334,7 @@ class JointFrontier(FittedWithWeights):
         outputs, paid = sessions.outputs, sessions.paid
         lost = float(loss(outputs, validation.y).mean()) if scorer is None else -scorer(outputs, paid)
         learnt: tuple[LearntStopping, ...] = ()
-        hopeless = reached is not None and scorer is None and reached.has_cheaper(float(paid.mean()), lost)
+        hopeless = reached is not None and scorer is None and reached.has_far_cheaper(float(paid.mean()), lost)
         if self._stops and not hopeless:
             answers = None if scorer is None else StageOutputs()
             paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss, answers)

@@ -256,15 +256,15 @@ def test_more_trees_look_ahead_only_where_the_first_pay() -> None:
         assert [member.policy.trees.n_trees for member in members[len(without) :]] == [5] * n_more
 
 
-def test_an_ensemble_is_hopeless_if_half_its_cost_buys_what_would_be_taken_before_it() -> None:
-    reached = Reached(cheapest=1.0, n_validation=100)
-    assert not reached.has_cheaper(8.0, 0.5)
-    curve = Curve(np.array([0.0]), np.array([4.0]), np.array([0.2]))
-    reached.add(Member(None, 7.0, 0.1, (LearntStopping(None, curve),)))  # type: ignore[arg-type]
-    assert reached.has_cheaper(8.0, 0.231)
-    assert not reached.has_cheaper(8.0, 0.229)  # at twice the cost three more examples may be wrong
-    assert not reached.has_cheaper(7.9, 0.5)
-    assert reached.has_cheaper(14.0, 0.2)
+def test_an_ensemble_is_hopeless_where_for_far_less_clearly_less_is_lost() -> None:
+    reached = Reached(n_validation=100)
+    assert not reached.has_far_cheaper(10.0, 0.5)
+    curve = Curve(np.array([0.0]), np.array([6.0]), np.array([0.2]))
+    reached.add(Member(None, 9.0, 0.1, (LearntStopping(None, curve),)))  # type: ignore[arg-type]
+    assert reached.has_far_cheaper(10.0, 0.211)
+    assert not reached.has_far_cheaper(10.0, 0.209)
+    assert not reached.has_far_cheaper(9.9, 0.5)
+    assert reached.has_far_cheaper(15.0, 0.12)
 
 
 def test_hopeless_ensembles_are_members_that_nothing_stops(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +272,7 @@ def test_hopeless_ensembles_are_members_that_nothing_stops(monkeypatch: pytest.M
     parts = X[:150], y[:150], X[150:], y[150:]
     model = clone(QUICK_FOREST).set_params(search__nested=False, search__n_lookahead=0)
     every = clone(model).fit(*parts).members_
-    monkeypatch.setattr(joint_frontier, "HALF", np.inf)
+    monkeypatch.setattr(joint_frontier, "FAR_CHEAPER", np.inf)
     members = model.fit(*parts).members_
     assert [(member.cost, member.loss) for member in members] == [(member.cost, member.loss) for member in every]
     assert all(member.learnt for member in every)
