@@ -33,15 +33,22 @@ SOLVING = {
 TRAINING = {
     "method": "method",
     "data": "data",
-    "examples": "examples",
-    "seconds": "CPU seconds",
-    "wall": "seconds",
-    "to_grid": "to grid",
-    "to_all_rounds": "to all rounds",
+    "examples": "rows",
+    "seconds": "CPU s",
+    "wall": "s",
+    "to_grid": "grid",
+    "to_all_rounds": "all",
     "peak_mib": "MiB",
-    "pickle_mb": "pickle MB",
+    "pickle_mb": "MB",
 }
 """Columns of the CSV that the table shows, and their headings."""
+
+OF_TRAINING = (
+    "CPU s: of the processor, s: of the clock, MiB: most memory, MB: of a pickle. grid, all: CPU s as a share of those "
+    "of the grid of 16 LightGBM models with penalties (CEGB), each ended early, or grown for all rounds."
+)
+SHORT_NAMES = {"LightGBM CEGB, 16 settings": "CEGB grid", "LightGBM CEGB, 16 settings, all rounds": "CEGB grid, all"}
+"""What fits a line of 80 columns."""
 
 
 def add(commands: Subparsers) -> None:
@@ -107,8 +114,18 @@ def run(options: Arguments) -> int:
     table = new_table(
         "Seconds and peak memory, each in its own process", *columns.values(), left=("method", "data", "status")
     )
+    table.padding = 0, 1, 0, 0
     for row in rows:
-        table.add_row(*(str(row[key]) for key in columns))
+        table.add_row(*(_shown(row[key]) for key in columns))
     plain_console().print(table)
+    if options.what == "training":
+        plain_console().print(OF_TRAINING)
     print(f"Wrote {file}.")
     return DONE
+
+
+def _shown(value: object) -> str:
+    """Write a cell: numbers with three digits that count, at least."""
+    if isinstance(value, float):
+        return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    return SHORT_NAMES.get(str(value), str(value))

@@ -10,17 +10,20 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from ipforest._internal.arrays import FloatArray
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import encode_targets
 from ipforest.ensemble.refitting import mean_loss, refit_by_newton
 from ipforest.estimator import check_choice, check_integer, check_positive
 from ipforest.frontiers.alternation import alternate
+from ipforest.frontiers.forests_on_features import is_clearly_better
 from ipforest.frontiers.joint_frontier import (
     MOST_COST_ROWS,
     FrontierSearch,
     GrownFrontier,
     Member,
+    Reached,
     price_scale,
     sample_of,
     spread_prunings,
@@ -43,9 +46,6 @@ SINGLE = 1e-3
 CHUNKS = 3
 """Rounds at one price are grown in so many parts; where the validation loss does not fall, the next price follows."""
 
-COARSE = 62
-"""One ensemble at no price has no more bins: thresholds between all values follow noise where a few would do."""
-
 PATIENCE = 3
 """At no price growing ends after so many parts, each a share ``1 / n_lambdas`` of the rounds, that did not help."""
 
@@ -58,7 +58,8 @@ class BoostGrowth(Settings):
     ----------
     learning_rate : float, default=0.1
     max_leaf_nodes : int or sequence of int, default=(8, 32)
-        Leaves per tree; of several sizes each gives an ensemble.
+        Leaves per tree; of several sizes each gives an ensemble. The larger trees follow on the smallest ones, from
+        half of the prices on.
     min_samples_leaf : int, default=5
     l2 : float, default=1
         Penalty on squared leaf values, > 0.
@@ -131,7 +132,8 @@ class GrownBoosting(GrownFrontier):
         return int(3 + n_priced * n_measured)
 
     def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
-        return (self._member(trees, validation) for trees in self._ensembles(training, validation, random, work))
+        made = self._ensembles(training, validation, random, work)
+        return self._stopped_members(made, validation, Reached(validation.y.size))
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[BoostedTrees]:
         training = training.with_relative_weights()
@@ -144,27 +146,39 @@ class GrownBoosting(GrownFrontier):
         start = data.start()
         yield start
         highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
-        falling = np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas)
-        sizes = self._growth.leaf_sizes()
-        plans = [(leaves, falling) for leaves in sizes]
+        falling = (highest * np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas)).tolist()
+        smallest, *larger = sorted(self._growth.leaf_sizes())
+        half, on = len(falling) // 2, (validation, paying, random, work)
+        nothing = data.standing(start)
+        passed = [nothing, *(yield from self._priced(data, nothing, smallest, falling, (), *on))]
+        ends = [passed[-1]]
+        for leaves in larger:
+            ends += yield from self._priced(data, passed[half], leaves, falling[half:], passed[half + 1 :], *on)
         if self._search.single_price:
-            plans.append((min(sizes), np.full(self._search.n_lambdas, SINGLE)))
-        ends = []
-        for leaves, shares in plans:
-            prices = (highest * shares).tolist()
-            grower = self._grower(leaves, prices[-1])
-            last, loss = yield from self._grow(data, start, grower, prices, validation, random, work)
-            if self._search.n_prunings and last is not start:
-                yield from self._pruned(data, last, grower, paying, work)
-            ends.append((loss, leaves))
-        simply_good = [(data, min(ends)[1])]
-        if self._growth.max_bins is None or self._growth.max_bins > COARSE:
-            coarse = replace(data, coded=CodedExamples.from_examples(X, COARSE, categorical))
-            simply_good.append((coarse, min(sizes)))
-        for examples, leaves in simply_good:
-            trees = self._unpriced(examples, start, self._grower(leaves, 0.0), validation, random, work)
-            if trees is not start:
-                yield trees
+            single = [highest * SINGLE] * len(falling)
+            ends += yield from self._priced(data, nothing, smallest, single, (), *on)
+        trees = self._unpriced(data, nothing, ends, self._grower(smallest, 0.0), validation, random, work)
+        if trees is not start:
+            yield trees
+
+    def _priced(
+        self,
+        data: Boosting,
+        standing: Standing,
+        leaves: int,
+        prices: Sequence[float],
+        rivals: Sequence[Standing],
+        validation: Labelled,
+        paying: Labelled,
+        random: Any,
+        work: Work,
+    ) -> Generator[BoostedTrees, None, list[Standing]]:
+        """Grow at one price after another, and prune what comes of it; return what stands after each price."""
+        grower = self._grower(leaves, prices[-1])
+        passed = yield from self._grow(data, standing, grower, prices, rivals, validation, random, work)
+        if self._search.n_prunings and len(passed) == len(prices) and passed[-1] is not standing:
+            yield from self._pruned(data, passed[-1].trees, grower, paying, work)
+        return passed
 
     def _grower(self, leaves: int, price: float) -> Grower:
         growth = self._growth
@@ -173,26 +187,38 @@ class GrownBoosting(GrownFrontier):
         )
 
     def _unpriced(
-        self, data: Boosting, start: BoostedTrees, grower: Grower, validation: Labelled, random: Any, work: Work
+        self,
+        data: Boosting,
+        standing: Standing,
+        rivals: Sequence[Standing],
+        grower: Grower,
+        validation: Labelled,
+        random: Any,
+        work: Work,
     ) -> BoostedTrees:
         """Grow at no price while what is chosen by falls on validation examples; return what it is least for.
 
-        The loss of the margins would end it too early: it rises long before the share of mistakes does.
+        The loss of the margins would end it too early: it rises long before the share of mistakes does. Where even
+        gains as large as the last two would not bring it to what rivals lose, which is clearly less, nothing is grown.
         """
-        loss = self._loss_on(validation)
+        loss, start = self._loss_on(validation), standing.trees
 
-        def lost(standing: Standing) -> float:
-            return float(loss(start.outputs(standing.held_out), validation.y).mean())
+        def losses(standing: Standing) -> FloatArray:
+            return loss(start.outputs(standing.held_out), validation.y)
 
-        standing, best, n_worse = data.standing(start), start, 0
-        least = lost(standing)
+        best, n_worse, course = start, 0, [float(losses(standing).mean())]
+        to_reach = min(map(losses, rivals), key=np.mean)
         ends = np.linspace(0, self.n_estimators, self._search.n_lambdas + 1).round().astype(int)
-        for n_rounds in filter(None, np.diff(ends).tolist()):
+        parts = [*filter(None, np.diff(ends).tolist())]
+        for n_left, n_rounds in zip(reversed(range(len(parts))), parts, strict=True):
             standing = data.grow(standing, n_rounds, grower, int(random.randint(2**30)), lambda: work.is_over)
-            here = lost(standing)
-            n_worse = 0 if here < least else n_worse + 1
-            if here < least:
-                best, least = standing.trees, here
+            lost = losses(standing)
+            here, least = float(lost.mean()), min(course)
+            best, n_worse = (standing.trees, 0) if here < least else (best, n_worse + 1)
+            course.append(here)
+            within_reach = min(course) - n_left * max(-np.diff(course[-3:])) <= to_reach.mean()
+            if len(course) > 2 and not within_reach and is_clearly_better(lost, to_reach, validation.weight):
+                return start
             if n_worse == PATIENCE or work.is_over:
                 break
         return best
@@ -200,35 +226,44 @@ class GrownBoosting(GrownFrontier):
     def _grow(
         self,
         data: Boosting,
-        start: BoostedTrees,
+        standing: Standing,
         grower: Grower,
         prices: Sequence[float],
+        rivals: Sequence[Standing],
         validation: Labelled,
         random: Any,
         work: Work,
-    ) -> Generator[BoostedTrees, None, tuple[BoostedTrees, float]]:
-        """Grow at one price after another; yield what stands after some, return the last and the least validation loss.
+    ) -> Generator[BoostedTrees, None, list[Standing]]:
+        """Grow at one price after another; yield what stands after some, and return what stands after each.
 
-        When the time is over, what stands then is the last.
+        When the time is over, what stands then is the last; so it is when a rival is clearly better after the same
+        price.
         """
-        targets, loss_of = encode_targets(validation.y, self.classes_), start.margin_loss.value
-        standing = told = data.standing(start)
-        least = float(loss_of(standing.held_out, targets).mean())
-        ends = np.linspace(0, self.n_estimators, CHUNKS * len(prices) + 1).round().astype(int)
+        targets, loss_of = encode_targets(validation.y, self.classes_), standing.trees.margin_loss.value
+
+        def losses(standing: Standing) -> FloatArray:
+            return loss_of(standing.held_out, targets)
+
+        told, passed, least = standing, [], losses(standing)
+        n_rounds_at_all = round(self.n_estimators * len(prices) / self._search.n_lambdas)
+        ends = np.linspace(0, n_rounds_at_all, CHUNKS * len(prices) + 1).round().astype(int)
         chunks = np.diff(ends).reshape(len(prices), CHUNKS)
         for number, (price, rounds) in enumerate(zip(prices, chunks.tolist(), strict=True), 1):
             priced, n_left = replace(grower, price_weight=price), len(prices) - number
             for n_rounds in filter(None, rounds):
                 grown = data.grow(standing, n_rounds, priced, int(random.randint(2**30)), lambda: work.is_over)
-                loss = float(loss_of(grown.held_out, targets).mean())
-                if loss >= least:
+                lost = losses(grown)
+                if lost.mean() >= least.mean():
                     break
-                standing, least = grown, loss
+                standing, least = grown, lost
+            passed.append(standing)
+            if rivals and n_left and is_clearly_better(least, losses(rivals[number - 1]), validation.weight):
+                break
             if standing is not told and (n_left % self._search.prices_per_member == 0 or work.is_over):
                 told = standing
                 yield standing.trees
             work.check()
-        return standing.trees, least
+        return passed
 
     def _pruned(
         self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled, work: Work
@@ -259,7 +294,9 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
 
     Where the same few units serve every example, another order is better: one more ensemble is grown at a single low
     price. Where nearly everything may be bought, what is simply good is best: one ensemble grows at
-    no price from the start, and one more with few bins, while what is chosen by falls on validation examples.
+    no price from the start, while what is chosen by falls on validation examples. Of several sizes of trees the larger
+    ones follow, at the lower half of the prices, on the smallest; a size, or the ensemble at no price, is given up
+    where others are better beyond luck.
 
     Parameters
     ----------

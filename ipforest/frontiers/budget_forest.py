@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from math import ceil, inf
 from typing import Any, ClassVar, NamedTuple, Self
@@ -20,12 +20,20 @@ from ipforest.ensemble.forest import Forest
 from ipforest.estimator import check_choice, check_integer
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MeanOfForests, last_before_rise
 from ipforest.frontiers.context_cascades import ContextCascades, PartsByContext
-from ipforest.frontiers.forests_on_features import ForestsOnFeatures, answers_out_of_bag, bagged, impurity_reductions
+from ipforest.frontiers.forests_on_features import (
+    ForestsOnFeatures,
+    answers_out_of_bag,
+    bagged,
+    free_features,
+    impurity_reductions,
+    is_clearly_better,
+)
 from ipforest.frontiers.joint_frontier import (
     MOST_COST_ROWS,
     FrontierSearch,
     GrownFrontier,
     Member,
+    Reached,
     price_scale,
     sample_of,
     spread_prunings,
@@ -61,6 +69,9 @@ NESTED_TREES = 0.7
 
 MOST_REGROWN = 6
 """Forests are grown anew on what so many of the frontier buy, evenly spread over its order of cost."""
+
+FIRST_AHEAD = 3
+"""So many trees with lookahead tell whether more are grown."""
 
 JUDGING_TREES = 40
 """Forests of no more trees tell whether a context is worth asking for."""
@@ -109,7 +120,7 @@ class ForestSearch(FrontierSearch):
         (`ipforest.frontiers.forests_on_features.ForestsOnFeatures`). Without, no contexts are sought.
     n_lookahead : int, default=20
         Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none, and to seek no
-        contexts.
+        contexts. Neither is done where the first three lose no less out of bag than trees of plain splits.
     loss : {"gini", "entropy", "misclassification"}, optional
         What the nodes of a pruning lose; see `ipforest.losses.node_errors`. By default
         "gini" for classes; for numbers it is always the squared error.
@@ -162,18 +173,21 @@ class GrownForests(GrownFrontier):
         data = _Training(X, coded, self._task.encoded(training.y), training.weight, work)
         paying = sample_of(training, MOST_COST_ROWS, random)
         unpriced = self._unpriced(data, random)
-        grown = []
-        for forest in self._priced_and_pruned(unpriced, data, training, paying, validation, random):
-            grown.append(forest)
-            yield self._member(forest, validation)
+        grown: list[Forest] = []
+        reached = Reached(validation.y.size)
+        priced = self._priced_and_pruned(unpriced, data, training, paying, validation, random)
+        yield from self._stopped_members(_noted(priced, grown), validation, reached)
         seller = self._seller().without_constant(training.X)
         staged = self._search.nested and self._stops and bool(seller.paid_units())
         encoded = _Encoded.of(training, self.categories_.columns, self._growth.max_bins, self._task) if staged else None
         if encoded is not None:
             yield from self._nested_forests(grown, unpriced.forest, encoded, validation, random, seller, work)
         if self._search.n_lookahead:
-            yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random, work))
-            if encoded is not None:
+            ahead: list[Forest] = []
+            yield from self._stopped_members(
+                _noted(self._looking_ahead(data, training, random), ahead), validation, reached
+            )
+            if ahead and encoded is not None:
                 yield from self._context_cascades(encoded, validation, random, seller, work)
 
     def _nested_forests(
@@ -300,21 +314,49 @@ class GrownForests(GrownFrontier):
     def _nothing_bought(self, data: _Training) -> AcquisitionState:
         return AcquisitionState.per_example(self.costs_, data.encoded.size)
 
-    def _looking_ahead(self, training: Labelled, random: Any, work: Work) -> Iterator[Forest]:
-        """Grow a forest with lookahead, and prune it."""
-        task = self._task
-        grow_tree, encoded = task.looking_ahead(self._lookahead_grower(training.y.size)), task.encoded(training.y)
+    def _looking_ahead(self, data: _Training, training: Labelled, random: Any) -> Iterator[Forest]:
+        """Grow a forest with lookahead, and prune it; nothing where its first trees do not pay for the trouble."""
+        task, grower = self._task, self._lookahead_grower(training.y.size)
+        grow_tree = task.looking_ahead(grower)
+        seed, n_first = int(random.randint(2**31)), min(FIRST_AHEAD, self._search.n_lookahead)
+        stream = np.random.RandomState(seed)
 
         def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTree]:
             return [
-                grow_tree(training.X, encoded, weights=row, seed=seed, check=work.check)
+                grow_tree(training.X, data.encoded, weights=row, seed=seed, check=data.work.check)
                 for row, seed in zip(drawn, seeds, strict=True)
             ]
 
-        trees, out_of_bag = bagged(grow, self._search.n_lookahead, training.weight, random)
-        forest = task.forest(trees, self.n_features_in_)
+        first, unseen = bagged(grow, n_first, data.weight, stream)
+        if not self._ahead_pays(first, unseen, grower.min_samples_leaf, data, seed):
+            return
+        more, unseen_by_more = bagged(grow, self._search.n_lookahead - n_first, data.weight, stream)
+        forest, out_of_bag = task.forest([*first, *more], self.n_features_in_), np.hstack([unseen, unseen_by_more])
         yield forest
-        yield from self._pruned(forest, out_of_bag, training, sample_of(training, MOST_COST_ROWS, random), work)
+        paying = sample_of(training, MOST_COST_ROWS, random)
+        yield from self._pruned(forest, out_of_bag, training, paying, data.work)
+
+    def _ahead_pays(
+        self, ahead: Sequence[GrownTree], out_of_bag: FloatArray, leaf: int, data: _Training, seed: int
+    ) -> bool:
+        """Tell whether trees lose clearly less out of bag than those that plain splits make on the same samples."""
+        state = AcquisitionState.per_tree(free_features(data.coded.n_features))
+        grow_trees = self._task.growing(Grower(self._task.impurity, min_samples_leaf=leaf, price_weight=0.0))
+
+        def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTrees]:
+            return [grow_trees(data.coded, data.encoded, acquisition=state, weights=drawn, seeds=seeds)]
+
+        plain, _ = bagged(grow, len(ahead), data.weight, np.random.RandomState(seed))
+        rows = np.flatnonzero(out_of_bag.any(axis=1))
+        lost = [self._lost_out_of_bag(trees, out_of_bag, rows, data) for trees in (plain, ahead)]
+        return is_clearly_better(lost[0], lost[1], data.weight[rows])
+
+    def _lost_out_of_bag(
+        self, trees: Sequence[GrownTree], out_of_bag: FloatArray, rows: IntArray, data: _Training
+    ) -> FloatArray:
+        forest = self._task.forest(trees, self.n_features_in_)
+        answers = answers_out_of_bag(forest, out_of_bag[rows], data.X[rows])
+        return self._task.losses(answers, data.encoded[rows], data.encoded.size)
 
     def _pruned(
         self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled, work: Work
@@ -451,6 +493,13 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
     >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
     (True, True)
     """
+
+
+def _noted(forests: Iterable[Forest], into: list[Forest]) -> Iterator[Forest]:
+    """Hand forests on, and note them."""
+    for forest in forests:
+        into.append(forest)
+        yield forest
 
 
 class _Training(NamedTuple):

@@ -12,16 +12,16 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
-from ipforest.frontiers.forests_on_features import ForestsOnFeatures, impurity_reductions
+from ipforest.frontiers.forests_on_features import ForestsOnFeatures, impurity_reductions, is_clearly_better
 from ipforest.growing.lookahead import LookaheadGrower, drawn_for_split, is_left
 from ipforest.session import Seller, Unit
 from ipforest.stopping.stages import Stage, feature_sets, stage_sizes
 from ipforest.stopping.unit_order import by_price, features_of_units
 from ipforest.walks import END, RouterTree
 
-BETTER_APART, SURE = 0.9, 2
-"""Examples are parted where forests trained on both parts have so much lower errors out of bag than one trained on all,
-and by so many standard errors."""
+BETTER_APART = 0.1
+"""Examples are parted where forests trained on both parts have errors out of bag that are by such a share lower than
+those of one trained on all, and lower beyond luck."""
 
 SMALLEST_PART = 100
 """Training examples that a part has at least, some of each class."""
@@ -107,13 +107,8 @@ class PartsByContext:
         sides = self._whole(rows[goes_left]), self._whole(rows[~goes_left])
         apart = np.empty(rows.size)
         apart[goes_left], apart[~goes_left] = (side.errors for side in sides)
-        if self._is_better(apart, part.errors, self._data.weight[rows]):
+        if is_clearly_better(part.errors, apart, self._data.weight[rows], BETTER_APART):
             part.context, part.threshold, part.sides = feature, threshold, sides
-
-    def _is_better(self, apart: FloatArray, together: FloatArray, weight: FloatArray) -> bool:
-        gain = weight * (together - apart)
-        by_luck = SURE * float(gain.std()) * np.sqrt(gain.size)
-        return bool(gain.sum() > max((1 - BETTER_APART) * float(weight @ together), by_luck))
 
     def _is_enough(self, rows: IntArray) -> bool:
         return rows.size >= SMALLEST_PART and self._task.has_all(self._encoded[rows])

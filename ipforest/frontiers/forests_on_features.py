@@ -27,6 +27,8 @@ from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree,
 N_CHOOSING = 3
 """On so many sets of features settings are chosen; evenly spread over the sizes of the sets, both ends among them."""
 
+SURE = 2
+"""What gets better by so many standard errors is no luck."""
 
 AT_ONCE = 2**16
 """Trees are grown on so many examples, together, before the time is looked at."""
@@ -243,6 +245,21 @@ def bagged(
     for first in range(0, n_trees, at_once):
         trees += grow(drawn[first : first + at_once], seeds[first : first + at_once])
     return trees, np.where(drawn == 0, weight, 0.0).T
+
+
+def is_clearly_better(before: FloatArray, after: FloatArray, weight: FloatArray, least_share: float = 0.0) -> bool:
+    """Tell whether examples lose less: by a share of what they lost before, and by more than luck.
+
+    Parameters
+    ----------
+    before, after : ndarray of float64, shape (n_samples,)
+        What each example loses.
+    weight : ndarray of float64, shape (n_samples,)
+    least_share : float, default=0
+    """
+    gain = weight * (before - after)
+    by_luck = SURE * float(gain.std()) * np.sqrt(gain.size)
+    return bool(gain.sum() > max(least_share * float(weight @ before), by_luck))
 
 
 def impurity_reductions(forest: Forest) -> FloatArray:

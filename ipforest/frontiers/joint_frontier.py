@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -35,6 +35,7 @@ from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
 from ipforest.stopping.rules import (
+    Curve,
     FittedRule,
     LearntStopping,
     StageOutputs,
@@ -55,6 +56,10 @@ MOST_STOPPING_ROWS = 2000
 
 WORTH_OF_DOUBLING = 3
 """How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
+
+
+FAR_CHEAPER = 0.6
+"""An ensemble is not stopped where for such a share of its cost less is lost, by one validation example at least."""
 
 
 class Member(NamedTuple):
@@ -146,8 +151,7 @@ class MemberFrontier(Frontier):
         for number, member in enumerate(members):
             parts.append((number, -1, np.array([member.cost]), np.array([member.loss]), np.array([-inf])))
             for place, (_, curve) in enumerate(member.learnt):
-                falling = isotonic_regression(curve.error, increasing=False)
-                parts.append((number, place, curve.cost, falling, curve.level))
+                parts.append((number, place, curve.cost, _falling(curve), curve.level))
         numbers, places, costs, losses, levels = zip(*parts, strict=True)
         sizes = [part.size for part in costs]
         which, rule = np.repeat(numbers, sizes), np.repeat(places, sizes)
@@ -172,6 +176,37 @@ class MemberFrontier(Frontier):
             kept = np.isin(curve.level, self.level[here & (self.rule == place)])
             learnt.append(LearntStopping(rule, type(curve)(*(column[kept] for column in curve))))
         return member._replace(learnt=tuple(learnt))
+
+
+class Reached:
+    """What ensembles, stopped anywhere, have come to so far; tells of others that need not be stopped.
+
+    Parameters
+    ----------
+    n_validation : int
+    """
+
+    def __init__(self, n_validation: int) -> None:
+        self._n_validation = n_validation
+        self._cost = self._loss = np.empty(0)
+
+    def add(self, member: Member) -> None:
+        """Note what a member comes to."""
+        curves = [curve for _, curve in member.learnt]
+        self._cost = np.concatenate([self._cost, [member.cost], *(curve.cost for curve in curves)])
+        self._loss = np.concatenate([self._loss, [member.loss], *map(_falling, curves)])
+
+    def has_far_cheaper(self, cost: float, loss: float) -> bool:
+        """Tell whether there is something for at most `FAR_CHEAPER` of a cost that loses clearly less.
+
+        Stopped, an ensemble costs less, but seldom so much less, and loses about as much as it does by itself.
+        """
+        return bool((self._loss[self._cost <= FAR_CHEAPER * cost] + 1 / self._n_validation <= loss).any())
+
+
+def _falling(curve: Curve) -> FloatArray:
+    """Give the nearest losses along a curve that do not rise with cost."""
+    return np.asarray(isotonic_regression(curve.error, increasing=False))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -286,8 +321,17 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         """What stops the ensembles."""
         return None
 
-    def _member(self, trees: Forest | BoostedTrees, validation: Labelled) -> Member:
-        """Measure an ensemble, and learn when to stop it."""
+    def _stopped_members(
+        self, made: Iterable[Forest | BoostedTrees], validation: Labelled, reached: Reached
+    ) -> Iterator[Member]:
+        """Measure ensembles one after another, and learn when to stop those that may be of use."""
+        for trees in made:
+            member = self._member(trees, validation, reached)
+            reached.add(member)
+            yield member
+
+    def _member(self, trees: Forest | BoostedTrees, validation: Labelled, reached: Reached | None = None) -> Member:
+        """Measure an ensemble, and learn when to stop it, unless as little loss has been reached for far less."""
         policy, seller = TreesInOrder(trees), self._seller()
         sessions = Sessions(policy, seller, validation.y.size, max_cost=self.max_cost)
         sessions.see(validation.X)
@@ -295,7 +339,8 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         outputs, paid = sessions.outputs, sessions.paid
         lost = float(loss(outputs, validation.y).mean()) if scorer is None else -scorer(outputs, paid)
         learnt: tuple[LearntStopping, ...] = ()
-        if self._stops:
+        hopeless = reached is not None and scorer is None and reached.has_far_cheaper(float(paid.mean()), lost)
+        if self._stops and not hopeless:
             answers = None if scorer is None else StageOutputs()
             paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss, answers)
             learnt = learn_stopping(self._stopping, paths, N_FOLDS, score_of_stops(scorer, answers, paths))

@@ -713,6 +713,8 @@ def _grow(
         tree.left[node], tree.right[node] = left, right
         add_node(left, node, start, middle, examples, criterion, tree)
         add_node(right, node, middle, stop, examples, criterion, tree)
+        if n_leaves == limits.max_leaf_nodes:
+            break
         n_free = share_tables(node, left, right, codes, examples, tables, n_free, tree)
     for place in range(n_pending):
         tree.feature[pending.node[place]] = LEAF

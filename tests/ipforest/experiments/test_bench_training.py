@@ -1,10 +1,12 @@
 """What training takes is told as a share of what the grid takes that it is compared with."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ipforest.cli import main
 from ipforest.experiments import benchmarks
 from ipforest.experiments.benchmarks import CLUSTERS, TrainingSet, bench_training
 
@@ -25,3 +27,24 @@ def test_ratios_are_to_the_grids_on_the_same_examples(tmp_path: Path, monkeypatc
     assert [grid["to_grid"], grid["to_all_rounds"]] == ["", 0.17]
     assert [to_the_end["to_grid"], to_the_end["to_all_rounds"]] == [6.0, ""]
     assert file.read_text().count("1.5,0.25") == 2
+
+
+def test_the_table_fits_a_line_and_breaks_no_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measured(measure: Any, fit: Any, size: TrainingSet, seed: int) -> dict[str, Any]:
+        return {"seconds": 123.456, "peak_mib": 1234.0, "wall": 7.891, "pickle_mb": 12.34}
+
+    monkeypatch.setattr(benchmarks, "_in_own_process", measured)
+    monkeypatch.setattr(benchmarks, "TRAINING_SETS", [TrainingSet("covertype_93k", 200_000)])
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["bench", "training", "--out", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in lines if "BudgetedClassifier" in line]
+    assert line.split()[1:] == ["covertype_93k", "200000", "123", "7.89", *ratios(), "1234", "12.3"]
+    assert max(map(len, lines[:-1])) <= 80
+
+
+def ratios() -> list[str]:
+    """Ratios of equal times, where there is something to compare with."""
+    return ["1", "1"] if find_spec("lightgbm") else []

@@ -8,7 +8,7 @@ import pytest
 from ipforest import BudgetForest, FeatureCosts, ForestSearch
 from ipforest._internal.arrays import Array, IntArray
 from ipforest._internal.examples import Labelled
-from ipforest.frontiers import context_cascades
+from ipforest.frontiers import context_cascades, forests_on_features
 from ipforest.frontiers.context_cascades import ContextCascades, ContextRouter, Part, PartsByContext
 from ipforest.frontiers.forests_on_features import ForestsOnFeatures
 from ipforest.frontiers.tasks import Classification
@@ -72,7 +72,7 @@ def test_each_parting_makes_forests_err_a_tenth_less(whole: Part, monkeypatch: p
     for part in (whole, whole.sides[0]):
         assert sum(side.errors.sum() for side in part.sides) < 0.9 * part.errors.sum()
     X, y, _ = behind_contexts()
-    monkeypatch.setattr(context_cascades, "BETTER_APART", 0.01)
+    monkeypatch.setattr(context_cascades, "BETTER_APART", 0.99)
     assert parts_of(X, y).context == -1
 
 
@@ -85,7 +85,7 @@ def test_what_tells_of_the_class_itself_is_no_context() -> None:
 
 def test_what_may_be_luck_is_no_context(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = behind_contexts()
-    monkeypatch.setattr(context_cascades, "SURE", 100)
+    monkeypatch.setattr(forests_on_features, "SURE", 100)
     assert parts_of(X, y).context == -1
 
 

@@ -27,11 +27,10 @@ from ipforest import (
     prune_path,
 )
 from ipforest.ensemble import BoostedTrees, Forest
-from ipforest.frontiers import AveragedTrees
+from ipforest.frontiers import AveragedTrees, joint_frontier
 from ipforest.frontiers.alternation import alternate, penalised_loss
-from ipforest.frontiers.budget_boost import COARSE
 from ipforest.frontiers.forests_on_features import answers_out_of_bag
-from ipforest.frontiers.joint_frontier import Member, MemberFrontier, spread_prunings
+from ipforest.frontiers.joint_frontier import Member, MemberFrontier, Reached, spread_prunings
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
 from ipforest.policy import TreesInOrder
@@ -173,17 +172,27 @@ def test_weights_missing_values_and_three_classes(quick: Any) -> None:
     assert seeing.predict_proba(gaps).shape == (150, 3)
 
 
-def test_prices_fall_while_trees_grow() -> None:
+def most_leaves(trees: Any) -> int:
+    """Count the leaves of the tree that has most of them."""
+    return int(np.diff(np.searchsorted(np.flatnonzero(trees.left < 0), trees.tree_offsets)).max())
+
+
+def test_prices_fall_while_trees_grow_and_larger_trees_follow_from_half_of_the_prices_on() -> None:
     X, y = load_breast_cancer(return_X_y=True)
-    model = clone(QUICK_BOOST).set_params(search__n_prunings=0, growth__max_leaf_nodes=(4, 6)).fit(X, y)
-    costs = [member.cost for member in model.members_]
-    trees = [member.policy.trees for member in model.members_]
+    search = BoostSearch(n_lambdas=4, n_prunings=0, single_price=False)
+    small = clone(QUICK_BOOST).set_params(search=search).fit(X, y)
+    both = clone(small).set_params(growth__max_leaf_nodes=(6, 4)).fit(X, y)
+    n_priced = [member.policy.trees.n_trees for member in small.members_[:-1]]
+    assert n_priced == sorted(n_priced)
+    trees = [member.policy.trees for member in both.members_]
+    costs = [member.cost for member in both.members_[: len(n_priced)]]
     assert costs[0] == 0.0
-    sizes = [each.n_trees for each in trees]
-    second = sizes.index(min(sizes[1:]), 2) if sizes.count(min(sizes[1:])) > 1 else len(sizes)
-    assert costs[1:second] == sorted(costs[1:second])
-    for less, more in itertools.pairwise(trees[:second]):
+    assert costs == sorted(costs)
+    for less, more in itertools.pairwise(trees[: len(n_priced)]):
         np.testing.assert_array_equal(more.first(less.n_trees).value, less.value)
+    larger = trees[len(n_priced)]
+    stood = max(n for n in n_priced if n < larger.n_trees)
+    assert most_leaves(larger) > most_leaves(larger.first(stood)) <= 4
 
 
 def test_not_each_price_makes_a_member() -> None:
@@ -212,25 +221,64 @@ def test_one_more_ensemble_of_the_smallest_trees_is_grown_at_a_single_low_price(
 
 
 @pytest.mark.slow
-def test_ensembles_of_all_and_of_few_bins_grow_at_no_price_while_the_loss_that_is_chosen_by_falls() -> None:
+def test_an_ensemble_grows_at_no_price_while_the_loss_that_is_chosen_by_falls() -> None:
     X, y = make_classification(600, 12, n_informative=8, random_state=0)
     parts = X[:400], y[:400], X[400:], y[400:]
     model = clone(QUICK_BOOST).set_params(n_estimators=60, search__n_prunings=0)
-    *priced, all_bins, few_bins = model.fit(*parts).members_
-    assert min(all_bins.loss, few_bins.loss) < min(member.loss for member in priced)
-    *_, all_again, few_again = clone(model).set_params(feature_costs=range(12, 0, -1)).fit(*parts).members_
-    for member, again in ((all_bins, all_again), (few_bins, few_again)):
-        np.testing.assert_array_equal(member.policy.trees.value, again.policy.trees.value)
-
-    def most_thresholds(trees: Any) -> int:
-        tests = np.column_stack([trees.feature, trees.threshold])[trees.feature >= 0]
-        return int(np.bincount(np.unique(tests, axis=0)[:, 0].astype(int)).max())
-
-    assert most_thresholds(few_bins.policy.trees) <= COARSE - 1
-    coarse = clone(model).set_params(growth__max_bins=COARSE).fit(*parts).members_
-    assert len(coarse) == len(priced) + 1
+    *priced, unpriced = model.fit(*parts).members_
+    assert unpriced.loss < min(member.loss for member in priced)
+    again = clone(model).set_params(feature_costs=range(12, 0, -1)).fit(*parts).members_[-1]
+    np.testing.assert_array_equal(unpriced.policy.trees.value, again.policy.trees.value)
     useless = clone(model).fit(X[:400], y[:400], X[400:], 1 - y[400:])
     assert len(useless.members_) == 1
+
+
+@pytest.mark.slow
+def test_no_ensemble_at_no_price_is_kept_that_cannot_come_near_the_others() -> None:
+    X, y = make_classification(3000, 12, n_informative=10, n_classes=4, random_state=0)
+    growth, search = BoostGrowth(max_leaf_nodes=(2, 32)), BoostSearch(n_prunings=0, single_price=False)
+    model = BudgetBoost(100, growth=growth, search=search, feature_costs=[0.001] * 12, random_state=0)
+    members = model.fit(X[:2000], y[:2000], X[2000:], y[2000:]).members_
+    assert most_leaves(members[-1].policy.trees) > 2
+    assert len({member.policy.trees.n_trees for member in members if most_leaves(member.policy.trees) == 2}) > 1
+
+
+def test_more_trees_look_ahead_only_where_the_first_pay() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 20))
+    search = ForestSearch(n_lambdas=2, n_prunings=0, regrow=False, nested=False, n_lookahead=5, stopping=())
+    model = BudgetForest(6, search=search, random_state=0)
+    for y, n_more in (((X[:, 0] > 0) ^ (X[:, 1] > 0), 1), (X[:, 0] + X[:, 1] > 0, 0)):
+        parts = X[:400], y[:400], X[400:], y[400:]
+        without = clone(model).set_params(search__n_lookahead=0).fit(*parts).members_
+        members = clone(model).fit(*parts).members_
+        assert len(members) == len(without) + n_more
+        assert [member.policy.trees.n_trees for member in members[len(without) :]] == [5] * n_more
+
+
+def test_an_ensemble_is_hopeless_where_for_far_less_clearly_less_is_lost() -> None:
+    reached = Reached(n_validation=100)
+    assert not reached.has_far_cheaper(10.0, 0.5)
+    curve = Curve(np.array([0.0]), np.array([6.0]), np.array([0.2]))
+    reached.add(Member(None, 9.0, 0.1, (LearntStopping(None, curve),)))  # type: ignore[arg-type]
+    assert reached.has_far_cheaper(10.0, 0.211)
+    assert not reached.has_far_cheaper(10.0, 0.209)
+    assert not reached.has_far_cheaper(9.9, 0.5)
+    assert reached.has_far_cheaper(15.0, 0.12)
+
+
+def test_hopeless_ensembles_are_members_that_nothing_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_classification(300, 10, n_informative=4, random_state=0)
+    parts = X[:150], y[:150], X[150:], y[150:]
+    model = clone(QUICK_FOREST).set_params(search__nested=False, search__n_lookahead=0)
+    every = clone(model).fit(*parts).members_
+    monkeypatch.setattr(joint_frontier, "FAR_CHEAPER", np.inf)
+    members = model.fit(*parts).members_
+    assert [(member.cost, member.loss) for member in members] == [(member.cost, member.loss) for member in every]
+    assert all(member.learnt for member in every)
+    assert not all(member.learnt for member in members)
+    least = min(members, key=lambda member: member.loss)
+    assert least.learnt
 
 
 def test_trees_are_grown_anew_on_what_the_forests_of_the_frontier_buy() -> None:
