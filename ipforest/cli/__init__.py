@@ -27,8 +27,9 @@ COMMANDS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = build_parser().parse_args(arguments)
+    options = argparse.Namespace(debug=True)
     try:
+        options = build_parser().parse_args(arguments)
         code: int = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # what reads the output has ended, as `head` does

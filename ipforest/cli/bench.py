@@ -12,6 +12,7 @@ from ipforest.cli.options import (
     Subparsers,
     add_command,
     add_seed,
+    folder,
     new_table,
     out_directory,
     plain_console,
@@ -77,7 +78,9 @@ def add(commands: Subparsers) -> None:
         "passed over there (default: a range of sizes)",
     )
     add_seed(command, "seed of the synthetic forests")
-    command.add_argument("--out", metavar="DIR", default=".", help="where the CSV goes (default: the current folder)")
+    command.add_argument(
+        "--out", type=folder, metavar="DIR", default=".", help="where the CSV goes (default: the current folder)"
+    )
 
 
 def run(options: Arguments) -> int:

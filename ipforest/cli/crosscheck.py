@@ -14,6 +14,7 @@ from ipforest.cli.options import (
     add_command,
     add_number,
     add_seed,
+    folder,
     out_directory,
 )
 
@@ -33,7 +34,9 @@ def add(commands: Subparsers) -> None:
         help="methods to compare (default: all installed)",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
-    command.add_argument("--out", metavar="DIR", help="save a disagreement there (default: the current folder)")
+    command.add_argument(
+        "--out", type=folder, metavar="DIR", help="save a disagreement there (default: the current folder)"
+    )
 
 
 def run(options: Arguments) -> int:

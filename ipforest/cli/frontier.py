@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.fit import add_table_options, one_hot, read_table, text_columns
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, add_number, add_seed, warnings_as_notes
+from ipforest.cli.options import (
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    add_number,
+    add_seed,
+    folder,
+    warnings_as_notes,
+)
 
 if TYPE_CHECKING:
     from ipforest.datasets import Dataset
@@ -52,7 +61,9 @@ def add(commands: Subparsers) -> None:
     add_number(command, "--rows", 15_000, "examples to train on at most, and half as many to choose on")
     add_number(command, "--jobs", 1, "cells at once")
     command.add_argument("--page", metavar="FILE", help="write what was found as a page in Markdown, too")
-    command.add_argument("--out", metavar="DIR", default="frontier", help="where the files go (default: frontier)")
+    command.add_argument(
+        "--out", type=folder, metavar="DIR", default="frontier", help="where the files go (default: frontier)"
+    )
 
 
 def run(options: Arguments) -> int:

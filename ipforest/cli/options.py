@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 PRICED = "price units"
 """The currency of a price list that names none."""
 
+FILES = (".skops", ".joblib", ".pkl", ".pickle", ".json", ".csv", ".cert", ".npz", ".png", ".html", ".md")
+"""Suffixes of files that commands write or read: a new folder of such a name was meant to be a file."""
+
 DONE, CHECK_FAILED, BAD_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 Arguments: TypeAlias = argparse.Namespace
@@ -55,7 +58,7 @@ def add_seed(command: Any, what: str) -> None:
 
 def add_out_option(command: argparse.ArgumentParser, files: str) -> None:
     """Add the option that names the folder for files."""
-    command.add_argument("--out", metavar="DIR", help=f"write {files} there")
+    command.add_argument("--out", type=folder, metavar="DIR", help=f"write {files} there")
 
 
 def add_data_options(command: argparse.ArgumentParser) -> None:
@@ -307,6 +310,17 @@ def seconds(text: str) -> float:
         return float(nonnegative_fraction(text, "seconds"))
     except (ValueError, OverflowError) as problem:
         raise argparse.ArgumentTypeError(str(problem)) from None
+
+
+def folder(text: str) -> str:
+    """Read an option's folder, which need not exist; refuse what is named as a file."""
+    path = Path(text)
+    if path.suffix.lower() in FILES and not path.exists():
+        raise argparse.ArgumentTypeError(
+            f"expected a folder, in which files have names of their own, got {text}, the name of a file; leave out "
+            f"{path.suffix}"
+        )
+    return text
 
 
 def exact_number(text: str | None, name: str) -> Fraction | None:

@@ -8,7 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, add_number, add_seed, positive_integer
+from ipforest.cli.options import (
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    add_number,
+    add_seed,
+    folder,
+    positive_integer,
+)
 
 if TYPE_CHECKING:
     from ipforest.experiments.experiment import Experiment
@@ -59,7 +68,9 @@ def add(commands: Subparsers) -> None:
         metavar="N",
         help="begin no cell after N minutes; the table is of the finished ones",
     )
-    command.add_argument("--out", metavar="DIR", default="reproduced", help="where the files go (default: reproduced)")
+    command.add_argument(
+        "--out", type=folder, metavar="DIR", default="reproduced", help="where the files go (default: reproduced)"
+    )
 
 
 def run(options: Arguments) -> int:

@@ -242,7 +242,9 @@ class Model:
 
     def __init__(self, document: dict[str, Any]) -> None:
         if (got := (document.get("format"), document.get("version"))) != (FORMAT, VERSION):
-            raise ValueError(f"document: expected {FORMAT!r}, version {VERSION}, got {got[0]!r}, version {got[1]!r}")
+            raise ValueError(
+                f"document: expected {FORMAT!r}, version {VERSION}, got {got[0]!r}, version {got[1]!r}; export again"
+            )
         if lacking := sorted((NEEDED | BY_KIND.get(document.get("kind", ""), set())) - document.keys()):
             raise ValueError(f"document: expected a whole one, got one without {', '.join(lacking)}")
         self._document, self.classes, self.features = document, document["classes"], document["features"]

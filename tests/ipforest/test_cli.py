@@ -688,6 +688,27 @@ def test_files_that_cannot_be_opened_are_named(own_forest, tmp_path, capsys) -> 
     assert "[Errno" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["model.skops", "model.joblib", "model.pkl", "path.csv"])
+@pytest.mark.parametrize(
+    "command", ["fit --csv t.csv --target y", "bench", "crosscheck", "frontier", "reproduce", "path"]
+)
+def test_a_folder_is_not_named_as_a_file(tmp_path, capsys, command, name) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split(), "--out", str(tmp_path / name)])
+    assert ended.value.code == 2
+    assert f"{name}, the name of a file; leave out" in capsys.readouterr().err
+    assert not (tmp_path / name).exists()
+
+
+def test_an_interrupt_while_commands_are_imported_is_told_in_a_line(monkeypatch, capsys) -> None:
+    def stopped(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ipforest.cli.import_module", stopped)
+    assert main(["versions"]) == 130
+    assert capsys.readouterr().err == "ipforest: interrupted\n"
+
+
 def test_a_skops_file_with_foreign_types_is_refused(tmp_path) -> None:
     from skops import io
 
