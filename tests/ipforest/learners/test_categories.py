@@ -11,6 +11,7 @@ from sklearn.base import clone
 from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetForest, FeatureCosts, ForestSearch
 from ipforest.ensemble import read, write
 from ipforest.ensemble.categories import Categories
+from ipforest.frontiers import budget_forest
 from ipforest.session import Seller
 from ipforest.tabular.model_files import load_model, save_model
 
@@ -50,7 +51,8 @@ def test_sets_of_categories_are_found(fitted: tuple[Any, pd.DataFrame, Any]) -> 
     assert any(member.policy.trees.tests_categories.any() for member in model.members_)
 
 
-def test_trees_grown_with_lookahead_compare_the_numbers_of_categories() -> None:
+def test_trees_grown_with_lookahead_compare_the_numbers_of_categories(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget_forest, "is_clearly_better", lambda *_: True)
     X, y = colours()
     ahead, plain = (clone(FOREST).set_params(search__n_lookahead=n).fit(X, y, *colours(1)) for n in (3, 0))
     forests = [member.policy.trees for member in ahead.members_[len(plain.members_) :]]
