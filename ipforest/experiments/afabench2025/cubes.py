@@ -306,9 +306,11 @@ EXPERIMENT = Experiment(
         f"{N_TRAINING} examples to train on and {N_HELD_OUT} to choose and to test on, in place of 20,000 in all",
         f"{N_SEEDS} data sets each; soft budgets are average costs on the validation examples, as everywhere here",
         "AACO and the static methods are written from their papers; each method brings its own classifier",
-        f"AACO: {len(PRICES)} prices, random sets of purchases anew in each step, a network that sees any subset",
+        f"AACO and DIME: {len(PRICES)} prices within soft budgets; AACO: random sets of purchases anew in each step, a "
+        "network that sees any subset",
         "GDFS and DIME, which need PyTorch, are small networks trained from their papers' descriptions; GDFS knows no "
         "prices; EDDI, JAFA, ODIN and OL are not run",
+        "what GDFS and DIME learn is also computed from the distribution that examples come from (exact information)",
     ),
     quick="CUBE only, 1 seed, 400 examples to train on",
     minutes=40,
