@@ -193,7 +193,8 @@ def _where(cell):
 @pytest.mark.slow
 def test_the_command_sends_cells_to_a_cluster(tmp_path, monkeypatch, capsys):
     distributed = pytest.importorskip("distributed", reason="needs the extra ipforest[dask]")
-    experiment = replace(Counter().experiment(), run=_where)
+    experiment = Counter().experiment()
+    experiment = replace(experiment, steps=experiment.steps._replace(run=_where))
     monkeypatch.setattr(catalogue, "find", lambda name: experiment)
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
