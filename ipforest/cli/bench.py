@@ -11,8 +11,8 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_folder,
     add_seed,
-    folder,
     new_table,
     out_directory,
     plain_console,
@@ -78,9 +78,7 @@ def add(commands: Subparsers) -> None:
         "passed over there (default: a range of sizes)",
     )
     add_seed(command, "seed of the synthetic forests")
-    command.add_argument(
-        "--out", type=folder, metavar="DIR", default=".", help="where the CSV goes (default: the current folder)"
-    )
+    add_folder(command, "where the CSV goes (default: the current folder)", ".")
 
 
 def run(options: Arguments) -> int:

@@ -12,9 +12,9 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_folder,
     add_number,
     add_seed,
-    folder,
     out_directory,
 )
 
@@ -34,9 +34,7 @@ def add(commands: Subparsers) -> None:
         help="methods to compare (default: all installed)",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
-    command.add_argument(
-        "--out", type=folder, metavar="DIR", help="save a disagreement there (default: the current folder)"
-    )
+    add_folder(command, "save a disagreement there (default: the current folder)")
 
 
 def run(options: Arguments) -> int:

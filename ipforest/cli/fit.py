@@ -19,11 +19,11 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_folder,
     add_format_options,
     add_search_options,
     add_seed,
     exact_number,
-    folder,
     made_directory,
     make_kernels_ready,
     new_table,
@@ -84,7 +84,7 @@ def add(commands: Subparsers) -> None:
         f"cost together; or, for {CHOSEN} and {CHOSEN_NUMBER}, a scikit-learn scorer, such as roc_auc or neg_log_loss, "
         "or sensitivity_at=0.9",
     )
-    command.add_argument("--out", type=folder, metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
+    add_folder(command, f"write {MODEL_FILE} and {REPORT_FILE} there")
     command.add_argument(
         "--dry-run", action="store_true", help="say what is made of each column and its price; train nothing"
     )

@@ -14,9 +14,9 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_folder,
     add_number,
     add_seed,
-    folder,
     warnings_as_notes,
 )
 
@@ -61,9 +61,7 @@ def add(commands: Subparsers) -> None:
     add_number(command, "--rows", 15_000, "examples to train on at most, and half as many to choose on")
     add_number(command, "--jobs", 1, "cells at once")
     command.add_argument("--page", metavar="FILE", help="write what was found as a page in Markdown, too")
-    command.add_argument(
-        "--out", type=folder, metavar="DIR", default="frontier", help="where the files go (default: frontier)"
-    )
+    add_folder(command, "where the files go (default: frontier)", "frontier")
 
 
 def run(options: Arguments) -> int:

@@ -51,6 +51,11 @@ def add_number(command: Any, option: str, default: int, what: str, metavar: str 
     )
 
 
+def add_folder(command: Any, what: str, default: str | None = None) -> None:
+    """Add the option of the folder that files are written into."""
+    command.add_argument("--out", type=folder, metavar="DIR", default=default, help=what)
+
+
 def add_seed(command: Any, what: str) -> None:
     """Add the option of a seed."""
     command.add_argument("--seed", type=seed_number, default=0, help=f"{what} (default: 0)")
@@ -58,7 +63,7 @@ def add_seed(command: Any, what: str) -> None:
 
 def add_out_option(command: argparse.ArgumentParser, files: str) -> None:
     """Add the option that names the folder for files."""
-    command.add_argument("--out", type=folder, metavar="DIR", help=f"write {files} there")
+    add_folder(command, f"write {files} there")
 
 
 def add_data_options(command: argparse.ArgumentParser) -> None:

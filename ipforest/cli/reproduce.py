@@ -13,9 +13,9 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_folder,
     add_number,
     add_seed,
-    folder,
     positive_integer,
 )
 
@@ -68,9 +68,7 @@ def add(commands: Subparsers) -> None:
         metavar="N",
         help="begin no cell after N minutes; the table is of the finished ones",
     )
-    command.add_argument(
-        "--out", type=folder, metavar="DIR", default="reproduced", help="where the files go (default: reproduced)"
-    )
+    add_folder(command, "where the files go (default: reproduced)", "reproduced")
 
 
 def run(options: Arguments) -> int:

@@ -27,7 +27,7 @@ from ipforest.experiments.acquisition import (
     Purchases,
     subsets_worth_their_price,
 )
-from ipforest.experiments.cube_distributions import DISTRIBUTIONS
+from ipforest.experiments.cube_distributions import DISTRIBUTIONS, N_CONTEXTS
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.exact_information import ExactInformation
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
@@ -50,7 +50,6 @@ DATA: Mapping[str, Callable[[int, int], datasets.Dataset]] = {
     "CUBE-NM": datasets.cube_nm,
     "CUBE-NUC": datasets.cube_nuc,
 }
-N_CONTEXTS = 5
 BUDGETS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 N_SEEDS, N_TRAINING, N_HELD_OUT = 2, 1000, 200
 """Examples to train on; as many as the second number to choose on, and to test on."""
@@ -75,17 +74,13 @@ def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per data set, method and seed; the benchmark's own splits are there where the data folder has them."""
     named, n_seeds, size = (("CUBE",), 1, 400) if quick else ((*DATA, *splits()), N_SEEDS, N_TRAINING)
     optional = [*([STREED] if find_spec("pystreed") else []), *([GDFS, DIME] if find_spec("torch") else [])]
-    methods = ["BudgetForest", COAI, STATIC, AACO, "BudgetedClassifier", *optional]
+    methods = ["BudgetForest", COAI, STATIC, AACO, "BudgetedClassifier", *optional, EXACT]
     return [
         {"data": name, "method": method, "training": size, "seed": seed + number}
         for number in range(n_seeds)
         for method in methods
         for name in named
-    ] + [
-        {"data": name, "method": EXACT, "training": size, "seed": seed + number}
-        for number in range(n_seeds)
-        for name in named
-        if name in DISTRIBUTIONS
+        if method != EXACT or name in DISTRIBUTIONS
     ]
 
 

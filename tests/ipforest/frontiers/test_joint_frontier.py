@@ -260,7 +260,7 @@ def test_an_ensemble_is_hopeless_where_for_far_less_clearly_less_is_lost() -> No
     reached = Reached(n_validation=100)
     assert not reached.has_far_cheaper(10.0, 0.5)
     curve = Curve(np.array([0.0]), np.array([6.0]), np.array([0.2]))
-    reached.add(Member(None, 9.0, 0.1, (LearntStopping(None, curve),)))  # type: ignore[arg-type]
+    reached.add(Member(None, 9.0, 0.1, (LearntStopping(None, curve),)))  # type: ignore[arg-type]  # no policy is asked
     assert reached.has_far_cheaper(10.0, 0.211)
     assert not reached.has_far_cheaper(10.0, 0.209)
     assert not reached.has_far_cheaper(9.9, 0.5)
