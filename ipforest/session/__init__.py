@@ -1,0 +1,27 @@
+"""Features bought one at a time, or round by round where their values are delayed: sessions for one example or many.
+
+A model says what it wants to know next. A feature that is not delayed is wanted by itself, as its value can decide what
+is wanted then. With a delayed one all is ordered that may be wanted before the model can decide with new results: that
+is a round, and it ends when its results are in.
+"""
+
+from ipforest.session.on_demand import AsyncFetch, Demand, Fetch, buy_on_demand, buy_on_demand_async
+from ipforest.session.one_example import Purchase, Session, told_by_unit
+from ipforest.session.seller import Seller, Unit
+from ipforest.session.sessions import Known, Request, Sessions
+
+__all__ = [
+    "AsyncFetch",
+    "Demand",
+    "Fetch",
+    "Known",
+    "Purchase",
+    "Request",
+    "Seller",
+    "Session",
+    "Sessions",
+    "Unit",
+    "buy_on_demand",
+    "buy_on_demand_async",
+    "told_by_unit",
+]

@@ -1,0 +1,101 @@
+"""Features fetched by a function as examples want them, waited for one after another or all at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest.policy import Rows
+from ipforest.session.seller import Unit
+from ipforest.session.sessions import Request, Sessions
+
+__all__ = ["AsyncFetch", "Demand", "Fetch", "buy_on_demand", "buy_on_demand_async"]
+
+Fetch: TypeAlias = Callable[[Unit, Rows], npt.ArrayLike]
+AsyncFetch: TypeAlias = Callable[[Unit, Rows], Awaitable[npt.ArrayLike]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Demand:
+    """What buying on demand came to.
+
+    Parameters
+    ----------
+    predictions : ndarray, shape (n_samples,)
+    outputs : ndarray of float64, shape (n_samples, n_outputs)
+        Class probabilities, or the targets as a column.
+    paid : ndarray of float64, shape (n_samples,)
+    bought : ndarray of bool, shape (n_samples, n_features)
+    """
+
+    predictions: Array
+    outputs: FloatArray
+    paid: FloatArray
+    bought: BoolArray
+
+    @classmethod
+    def of(cls, sessions: Sessions) -> Self:
+        """Read off sessions that have ended."""
+        outputs = sessions.outputs
+        return cls(sessions.labels(outputs), outputs, sessions.paid, sessions.bought)
+
+
+def buy_on_demand(sessions: Sessions, fetch: Fetch) -> Demand:
+    """End sessions, round by round: fetch each unit that is wanted for all examples that want it.
+
+    Parameters
+    ----------
+    sessions : Sessions
+    fetch : callable (unit, rows) -> array, shape (n_rows,) or (n_rows, n_features_of_the_unit)
+        What `Sessions.tell` takes.
+
+    Raises
+    ------
+    ValueError
+        It gives something else.
+    """
+    while requests := sessions.requests():
+        for request in requests:
+            sessions.tell(request.unit, request.rows, fetch(request.unit, request.rows))
+    return Demand.of(sessions)
+
+
+async def buy_on_demand_async(sessions: Sessions, fetch: AsyncFetch) -> Demand:
+    """End sessions as `buy_on_demand` does, without waiting for one fetch before asking for what others want.
+
+    Parameters
+    ----------
+    sessions : Sessions
+    fetch : coroutine function (unit, rows) -> array
+
+    Returns
+    -------
+    Demand
+    """
+    waiting: dict[asyncio.Task[npt.ArrayLike], Request] = {}
+    n_open = np.zeros(sessions.n_samples, dtype=np.int64)
+
+    async def ask(request: Request) -> npt.ArrayLike:
+        return await fetch(request.unit, request.rows)
+
+    try:
+        while True:
+            for request in sessions.requests(n_open == 0):
+                waiting[asyncio.create_task(ask(request))] = request
+                n_open[request.rows] += 1
+            if not waiting:
+                return Demand.of(sessions)
+            arrived, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in arrived:
+                request = waiting.pop(task)
+                sessions.tell(request.unit, request.rows, task.result())
+                n_open[request.rows] -= 1
+    finally:
+        for task in waiting:
+            task.cancel()

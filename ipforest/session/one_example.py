@@ -1,0 +1,340 @@
+"""The session of one example: its ledger, its guess so far, its reasons, and how it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from ipforest._internal.rational import nonnegative_fraction
+from ipforest.policy import Policy
+from ipforest.session.saved import SavedSession
+from ipforest.session.seller import Seller, Unit
+from ipforest.session.sessions import Known, Sessions, checked_rounds, told_features
+
+__all__ = ["Purchase", "Session", "told_by_unit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """One line of a session's ledger.
+
+    Parameters
+    ----------
+    unit : str
+    price : float
+        What it cost, a group's fee included where it was the first of its group; 0 where nothing was charged.
+    values : tuple of (str, float or None)
+        What it brought, by feature; None for a value that could not be had.
+    reason : str
+        Why the model wanted it.
+    charged : bool
+        Whether it had to be paid; not where it could not be had.
+    round : int
+        The number of the round in which it was ordered, 1 before the first results are waited for.
+    in_vain : bool
+        Whether it was paid, but nothing of it was looked at; known when the session has ended.
+    """
+
+    unit: str
+    price: float
+    values: tuple[tuple[str, float | None], ...]
+    reason: str
+    charged: bool = True
+    round: int = 1
+    in_vain: bool = False
+
+
+class Session:
+    """One example, one unit at a time: buy `next_unit`, `tell` its value, until it is None; then read `answer`.
+
+    Made by `ipforest.estimator.BudgetedEstimator.session`.
+
+    Parameters
+    ----------
+    policy : Policy
+    seller : Seller
+    known : mapping, optional
+        Values that are free, by the feature's name or column; None or NaN for one that cannot be had.
+    max_cost, max_rounds : number and int, optional
+        What to pay, and how often to wait for delayed values, at most; see `Sessions`.
+
+    Notes
+    -----
+    Where values are delayed, `round` lists what to order now, and `tell` takes results of several units at once. Told
+    one at a time, the units of a round are `next_unit` one after another.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        seller: Seller,
+        known: Known | None = None,
+        max_cost: object | None = None,
+        max_rounds: int | None = None,
+    ) -> None:
+        self._seller, self._max_cost, self._max_rounds = seller, max_cost, checked_rounds(max_rounds)
+        told = {seller.column(feature): value for feature, value in told_features(known)}
+        self._known = {
+            column: None if value is None else seller.listed_number(column, value) for column, value in told.items()
+        }
+        self._sessions = Sessions(policy, seller, 1, told, max_cost, max_rounds)
+        self._told: list[tuple[float | None, ...]] = []
+        self._purchases: list[Purchase] = []
+
+    @property
+    def next_unit(self) -> Unit | None:
+        """What the model wants to know next; None when it answers."""
+        requests = self._sessions.requests()
+        return requests[0].unit if requests else None
+
+    def round(self) -> tuple[Unit, ...]:
+        """List what to order now: all that may be wanted before the next decision, as far as it was not told yet.
+
+        Returns
+        -------
+        tuple of Unit
+            One, if its value comes at once; none, when the model answers.
+        """
+        return tuple(request.unit for request in self._sessions.requests())
+
+    @property
+    def has_rounds(self) -> bool:
+        """Whether values of some features are delayed."""
+        return bool(self._seller.costs.delayed.any())
+
+    @property
+    def waits(self) -> bool:
+        """Whether the values of this round come in the next one only."""
+        return bool(self._sessions.waits[0])
+
+    @property
+    def round_number(self) -> int:
+        """The number of the round: 1 until the first delayed values are in."""
+        return int(self._sessions.rounds[0]) + (not self.waits) if self.has_rounds else 1
+
+    @property
+    def round_price(self) -> float:
+        """What the units of this round cost together."""
+        rows = np.zeros(1, dtype=np.int64)
+        return float(self._sessions.price_together(rows)[0])
+
+    @property
+    def price(self) -> float:
+        """What the next unit costs; 0 when nothing is wanted."""
+        return float(self._sessions.price(np.zeros(1, dtype=np.int64))[0])
+
+    @property
+    def fee(self) -> float:
+        """How much of the price is the fee of a group, paid with its first feature."""
+        return self._sessions.fee(0)
+
+    @property
+    def reason(self) -> str:
+        """Why the next unit is wanted.
+
+        Raises
+        ------
+        ValueError
+            Nothing is wanted.
+        """
+        self._wanted_unit()
+        return self._sessions.reason(0)
+
+    def price_of(self, unit: Unit) -> float:
+        """Return what a unit of this round costs, the fee of its group included if it is the first."""
+        return self._sessions.price_of(unit, 0)
+
+    def reason_of(self, unit: Unit) -> str:
+        """Say why a unit of this round is wanted."""
+        return self._sessions.reason(0, unit)
+
+    def tell(self, value: Any, charged: bool | None = None) -> None:
+        """Give what the next unit brought, or, as a mapping, several units of this round.
+
+        Parameters
+        ----------
+        value : number, name of a category, None, sequence of these, or mapping from features to these
+            None for what could not be had; NaN for what was bought but is missing, as in a table. A unit of several
+            features takes one value per feature.
+        charged : bool, optional
+            Whether the unit is paid. By default it is, unless none of its values could be had.
+
+        Raises
+        ------
+        ValueError
+            Nothing is wanted, the values are for other features, words that training has not seen, no numbers,
+            infinite, or missing where the model takes none.
+        """
+        asked = self.round() or (self._wanted_unit(),)
+        parts = told_by_unit(asked, value, self._seller.column)
+        told = {unit: self._cells(unit, cells) for unit, cells in parts.items()}
+        numbers = {
+            unit: [self._seller.listed_number(*pair) for pair in zip(unit.features, cells, strict=True)]
+            for unit, cells in told.items()
+        }
+        for unit, cells in told.items() if len(told) > 1 else ():
+            self._sessions.check(unit, numbers[unit], cells)
+        for unit, cells in told.items():
+            self._tell_unit(unit, cells, numbers[unit], charged)
+
+    def _tell_unit(self, unit: Unit, cells: list[Any], numbers: list[float], charged: bool | None) -> None:
+        absent = np.array([[cell is None for cell in cells]])
+        is_charged = not absent.all() if charged is None else charged
+        names = tuple(self._seller.feature_names[feature] for feature in unit.features)
+        price = self._sessions.price_of(unit, 0) if is_charged else 0.0
+        reason, number = self._sessions.reason(0, unit), self.round_number
+        self._sessions.tell_numbers(unit, [0], [numbers], absent, np.array([is_charged]))
+        bought = tuple((name, _plain(number)) for name, number in zip(names, numbers, strict=True))
+        self._purchases.append(Purchase(unit.name, price, bought, reason, is_charged, number))
+        self._told.append(tuple(None if cell is None else number for cell, number in zip(cells, numbers, strict=True)))
+
+    def _wanted_unit(self) -> Unit:
+        unit = self.next_unit
+        if unit is None:
+            raise ValueError("session: expected a unit that is still wanted, got none; the model answers")
+        return unit
+
+    def _cells(self, unit: Unit, value: Any) -> list[Any]:
+        """List what was told of a unit's features; None for all of them stands for each."""
+        if isinstance(value, Mapping):
+            told = {self._seller.column(feature): one for feature, one in value.items()}
+            if set(told) != set(unit.features):
+                expected = ", ".join(self._seller.feature_names[feature] for feature in unit.features)
+                raise ValueError(f"{unit}: expected values of {expected}, got {', '.join(map(str, value))}")
+            return [told[feature] for feature in unit.features]
+        if value is None:
+            return [None] * len(unit.features)
+        several = isinstance(value, (list, tuple, np.ndarray, pd.Series)) and np.ndim(value) > 0
+        values = list(value) if several else [value]
+        if len(values) != len(unit.features):
+            raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(values)}")
+        return values
+
+    @property
+    def answer(self) -> Any:
+        """The prediction, once nothing more is wanted.
+
+        Raises
+        ------
+        ValueError
+            A unit is still wanted; `guess` is the answer so far.
+        """
+        unit = self.next_unit
+        if unit is not None:
+            raise ValueError(f"answer: expected a session that has ended, got one that wants {unit}; see guess")
+        return self.guess
+
+    @property
+    def guess(self) -> Any:
+        """The prediction from what is known so far."""
+        return self._sessions.labels(self._sessions.outputs)[0]
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether the answer is a class."""
+        return self._seller.classes is not None
+
+    @property
+    def probabilities(self) -> dict[Any, float]:
+        """How sure the answer is so far: the probability of each class.
+
+        Raises
+        ------
+        AttributeError
+            The model is for regression.
+        """
+        if self._seller.classes is None:
+            raise AttributeError("probabilities: expected a classifier, got a model for regression")
+        return dict(zip(self._seller.classes.tolist(), self._sessions.outputs[0].tolist(), strict=True))
+
+    @property
+    def paid(self) -> float:
+        """What was paid so far, tests included where they have a price."""
+        return float(self._sessions.paid[0])
+
+    @property
+    def ledger(self) -> tuple[Purchase, ...]:
+        """What was bought so far, in order, and why; once the model answers, also what was ordered in vain."""
+        if self.next_unit is not None or not self.has_rounds:
+            return tuple(self._purchases)
+        tested = self._sessions.tests[0] > 0
+        return tuple(
+            replace(
+                line, in_vain=line.charged and not any(tested[self._seller.column(name)] for name, _ in line.values)
+            )
+            for line in self._purchases
+        )
+
+    def to_json(self) -> str:
+        """Write what is known and what was bought, so that `Session.resume` can go on another day."""
+        max_cost = None if self._max_cost is None else str(nonnegative_fraction(self._max_cost, "max_cost"))
+        bought = [(line.unit, list(told)) for line, told in zip(self._purchases, self._told, strict=True)]
+        known = [(self._seller.feature_names[column], value) for column, value in self._known.items()]
+        not_charged = [place for place, line in enumerate(self._purchases) if not line.charged]
+        return SavedSession(known, max_cost, bought, not_charged, self._max_rounds).to_json()
+
+    @classmethod
+    def resume(cls, policy: Policy, seller: Seller, saved: str) -> Self:
+        """Go on with a session that `to_json` wrote: everything is told again.
+
+        Raises
+        ------
+        ValueError
+            The text is no session, a value in it is none that the model takes, or the model wants something else at
+            some point: it is another model.
+        """
+        try:
+            record = SavedSession.read(saved)
+            told = {seller.column(feature): number for feature, number in record.known}
+            known = {column: seller.named(column, number) for column, number in told.items()}
+            session = cls(policy, seller, known, record.max_cost, record.max_rounds)
+        except (OverflowError, TypeError, ValueError) as problem:
+            raise ValueError(f"saved: expected what Session.to_json wrote, got: {problem}") from None
+        for place, (unit, values) in enumerate(record.bought):
+            asked = session.round()
+            wanted = next((each for each in asked if each.name == unit), None)
+            if wanted is None:
+                wants = ", ".join(map(str, asked)) or None
+                raise ValueError(f"saved: expected a session of this model, which wants {wants} now, got {unit}")
+            if len(values) != len(wanted.features):
+                raise ValueError(f"saved: expected {len(wanted.features)} values of {wanted}, got {len(values)}")
+            cells = {cell[0]: seller.named(*cell) for cell in zip(wanted.features, values, strict=True)}
+            session.tell(cells, charged=place not in record.not_charged)
+        return session
+
+
+def told_by_unit(asked: Sequence[Unit], value: Any, column: Callable[[Any], int]) -> dict[Unit, Any]:
+    """Part what is told of the units of a round; what is no mapping is told of the first one.
+
+    Parameters
+    ----------
+    asked : sequence of Unit
+    value : mapping from features to values, or anything else
+    column : callable
+        Finds the column of a feature.
+
+    Raises
+    ------
+    ValueError
+        A feature is of none of the units, or the mapping is empty.
+    """
+    if not isinstance(value, Mapping) or len(asked) == 1:
+        return {asked[0]: value}
+    unit_of = {feature: unit for unit in asked for feature in unit.features}
+    parts: dict[Unit, dict[Any, Any]] = {}
+    for feature, one in value.items():
+        unit = unit_of.get(column(feature))
+        if unit is None:
+            raise ValueError(f"round: expected values of {', '.join(map(str, asked))}, got {feature!r}")
+        parts.setdefault(unit, {})[feature] = one
+    if not parts:
+        raise ValueError(f"round: expected values of {', '.join(map(str, asked))}, got none")
+    return parts
+
+
+def _plain(value: float) -> float | None:
+    return None if np.isnan(value) else value

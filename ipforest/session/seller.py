@@ -1,0 +1,268 @@
+"""What sessions buy and what it costs: units, prices, and the names of columns, categories and classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
+from ipforest._internal.feature_names import column_of
+from ipforest._internal.words import any_of, number_of, some_of
+from ipforest.choosing.class_costs import label_places
+from ipforest.costs import FeatureCosts, two_units
+from ipforest.policy import Test
+from ipforest.walks import Purse
+
+__all__ = ["Seller", "Unit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is bought at once: a feature, or the features of a group that cost nothing in addition to its fee.
+
+    Parameters
+    ----------
+    index : int
+        Number among the units of `FeatureCosts`.
+    name : str
+    features : tuple of int
+        Columns of X that it brings.
+    """
+
+    index: int
+    name: str
+    features: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seller:
+    """What sessions need in addition to the policy: prices, names and the labels of the answers.
+
+    Parameters
+    ----------
+    costs : FeatureCosts
+    split_cost : float
+        What one test costs.
+    classes : ndarray or None
+        None for regression.
+    feature_names : tuple of str
+    allow_missing : bool
+        Whether the model takes values that cannot be had.
+    class_costs : ndarray of float64, shape (n_classes, n_classes), optional
+        What predicting class j costs where i is true; the class of least expected cost is the label.
+    missing_seen : ndarray of bool, shape (n_features,), optional
+        The columns in which training had missing values, so that the model knows what they tell; by default none.
+    categories : mapping from int to tuple
+        Of columns whose values may be told by name: the names of the numbers 0, 1, 2, ...
+    whole : tuple of int
+        Columns of categories in which a number with a fraction is missing.
+    left_out : ndarray of int64
+        Columns for which no unit is bought, as no model can use them.
+    decision : callable (outputs) -> ndarray of int64, shape (n_samples,), optional
+        Numbers the classes that are predicted from class probabilities, in place of the likeliest or cheapest ones.
+    """
+
+    costs: FeatureCosts
+    split_cost: float
+    classes: Array | None
+    feature_names: tuple[str, ...]
+    allow_missing: bool
+    class_costs: FloatArray | None = None
+    missing_seen: BoolArray | None = None
+    categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    whole: tuple[int, ...] = ()
+    left_out: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    decision: Callable[[FloatArray], IntArray] | None = None
+
+    def number(self, column: int, value: Any) -> float:
+        """Read a value: a number, a category or its text, or None or an unknown category for one that cannot be had.
+
+        Raises
+        ------
+        ValueError
+            It is no number, in a column of numbers.
+        """
+        if np.ndim(value) == 0 and pd.isna(value):
+            return float("nan")
+        if column not in self.categories:
+            number = number_of(value, self.feature_names[column])
+            return float("nan") if column in self.whole and number % 1 > 0 else number
+        names = self.categories[column]
+        if value in names:
+            return float(names.index(value))
+        texts = [*map(str, names)]
+        return float(texts.index(str(value))) if str(value) in texts else float("nan")
+
+    def listed_number(self, column: int, value: Any) -> float:
+        """Read a value as `number` does, but refuse words that training has not seen.
+
+        Raises
+        ------
+        ValueError
+            It is neither a number nor a known category.
+        """
+        number = self.number(column, value)
+        if np.isnan(number) and not pd.isna(value):
+            number_told = "a whole number" if column in self.whole else "a number"
+            known = f"one of {some_of(self.categories[column])}" if column in self.categories else number_told
+            raise ValueError(
+                f"{self.feature_names[column]}: expected {known}, None for a value that cannot be had, or NaN for one "
+                f"that is missing, got {value!r}"
+            )
+        return number
+
+    def in_words(self, test: Test) -> str:
+        """Say what a test asks: whether a category is one of some, whether a one-hot column is set, or a comparison.
+
+        A column of numbers whose name is like ``column=word``, as scikit-learn's ``DictVectorizer`` names them, is
+        taken to be the one-hot column of a word.
+        """
+        if test.categories is not None:
+            return self._category_in_words(test.feature, test.categories)
+        one_hot = self.one_hot(test.feature)
+        if one_hot is not None and 0 < test.threshold < 1:
+            return f"asks whether {one_hot[0]} is {one_hot[1] or 'missing'}"
+        return f"compares it with {test.threshold:.6g}"
+
+    def one_hot(self, feature: int) -> tuple[str, str] | None:
+        """Read the name of a one-hot column, ``column=word``; None for another name."""
+        column, equals, word = self.feature_names[feature].partition("=")
+        return (column, word) if equals and column else None
+
+    def _category_in_words(self, feature: int, chosen: Sequence[int]) -> str:
+        """Name the categories that go left, or the others where these are fewer."""
+        names = self.categories.get(feature)
+        if names is None:
+            return f"asks whether it is {any_of(map(str, chosen))}"
+        inside = [str(name) for number, name in enumerate(names) if number in chosen]
+        outside = [str(name) for number, name in enumerate(names) if number not in chosen]
+        return f"asks whether it is {any_of(inside) if len(inside) <= len(outside) else f'not {any_of(outside)}'}"
+
+    def named(self, column: int, number: Any) -> Any:
+        """Give the category that has a number; other values as they are.
+
+        Raises
+        ------
+        ValueError
+            The column is one of named categories, but none has this number.
+        """
+        if column not in self.categories or not isinstance(number, (int, float)) or np.isnan(number):
+            return number
+        names = self.categories[column]
+        if number not in range(len(names)):
+            raise ValueError(
+                f"{self.feature_names[column]}: expected the number of a category 0..{len(names) - 1}, got {number}"
+            )
+        return names[int(number)]
+
+    def numbers(self, columns: Sequence[int], values: npt.ArrayLike) -> npt.ArrayLike:
+        """Read the values of some columns, the last axis; without categories they stay as they are."""
+        if set(columns).isdisjoint((*self.categories, *self.whole)):
+            return values
+        told = np.asarray(values)
+        cells = told.reshape(-1, len(columns))
+        read = [
+            [self.number(column, cell) for column, cell in zip(columns, row, strict=True)] for row in cells.tolist()
+        ]
+        return np.reshape(read, told.shape)
+
+    def column(self, feature: Any) -> int:
+        """Find the column of a feature given by name or number.
+
+        Raises
+        ------
+        ValueError
+            There is no such feature.
+        """
+        column = column_of(feature, self.feature_names, self.costs.n_features)
+        if column is not None:
+            return column
+        close = get_close_matches(str(feature), self.feature_names, 1)
+        raise ValueError(
+            f"feature: expected the name of a feature or a column 0..{self.costs.n_features - 1}, got {feature!r}"
+            + (f"; do you mean {close[0]!r}?" if close else "")
+        )
+
+    def without_constant(self, X: Array) -> Seller:
+        """Leave out the columns that are the same, or missing, in all examples, shape (n_samples, n_features)."""
+        same = np.equal(X, X[:1]) | (np.isnan(X) & np.isnan(X[:1]))
+        return replace(self, left_out=np.flatnonzero(same.all(axis=0)))
+
+    def units(self) -> tuple[Unit, ...]:
+        """List what the units bring, by number; a group whose features all have prices brings nothing."""
+        brings: list[list[int]] = [[] for _ in range(self.costs.n_units)]
+        first_unit = self.first_unit.tolist()
+        for feature in np.setdiff1d(np.arange(self.costs.n_features), self.left_out).tolist():
+            brings[first_unit[feature]].append(feature)
+        n_own = self.costs.n_units - len(self.costs.group_fees)
+        names = [*([""] * n_own), *(f"group {group}" for group in range(len(self.costs.group_fees)))]
+        for feature, unit in reversed([*enumerate(first_unit)]):
+            if unit < n_own:
+                names[unit] = self.feature_names[feature]
+        return tuple(Unit(index, names[index], tuple(features)) for index, features in enumerate(brings))
+
+    @property
+    def first_unit(self) -> Int32Array:
+        """The unit that brings each feature, shape (n_features,): its own, or its group."""
+        return self.costs.first_unit
+
+    @property
+    def free_features(self) -> BoolArray:
+        """Mark the features that cost nothing, not even as the first of their group, shape (n_features,)."""
+        unit_cost = np.append(self.costs.float_unit_costs, 0.0)
+        free: BoolArray = unit_cost[two_units(self.costs)].sum(axis=1) == 0
+        return free
+
+    def purse(self, max_cost: object | None) -> Purse:
+        """Take prices and the cap as compiled walks do."""
+        return Purse.of(self.costs, self.free_features, max_cost, self.missing_seen)
+
+    def free_units(self) -> tuple[Unit, ...]:
+        """List the units whose features cost nothing."""
+        free = self.free_features
+        return tuple(unit for unit in self.units() if unit.features and free[list(unit.features)].all())
+
+    def paid_units(self) -> tuple[Unit, ...]:
+        """List the units that bring features for money."""
+        free = self.free_features
+        return tuple(unit for unit in self.units() if unit.features and not free[list(unit.features)].all())
+
+    def price_after(self, unit: Unit, bought: Sequence[Unit]) -> float:
+        """Compute what a unit costs an example that has bought others: its own price, and the fee of a new group."""
+        without, with_it = np.zeros((2, 1, self.costs.n_features), dtype=bool)
+        without[0, [feature for one in bought for feature in one.features]] = True
+        with_it[0] = without[0]
+        with_it[0, list(unit.features)] = True
+        return float(self.costs.cost_of(with_it)[0] - self.costs.cost_of(without)[0])
+
+    def needs(self, units: Sequence[Unit]) -> BoolArray:
+        """Mark what is paid for each unit, itself and the fee of its group, shape (n_given, n_units)."""
+        needed = np.zeros((len(units), self.costs.n_units), dtype=bool)
+        for row, unit in zip(needed, units, strict=True):
+            for feature in unit.features:
+                row[self.costs.units_of(feature)] = True
+        return needed
+
+    def paid_for(self, bought: BoolArray, tests: Int32Array) -> FloatArray:
+        """Compute what examples pay for features and tests, both of shape (n_samples, n_features)."""
+        spent: FloatArray = self.costs.cost_of(bought)
+        if self.split_cost:
+            spent += self.split_cost * tests.sum(axis=1)
+        return spent
+
+    def labels(self, outputs: FloatArray) -> Array:
+        """Turn what a policy answers into predictions."""
+        if self.classes is None:
+            return outputs[:, 0]
+        if self.decision is not None:
+            return np.asarray(self.classes[self.decision(outputs)])
+        return np.asarray(self.classes[label_places(outputs, self.class_costs)])
