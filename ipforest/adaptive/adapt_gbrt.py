@@ -15,7 +15,7 @@ from ipforest.adaptive.approximation import AdaptiveApproximation, GateSearch, T
 from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.distances import KullbackLeibler
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import check_integer
+from ipforest.estimator.checks import check_integer
 from ipforest.growing import GrownTree
 from ipforest.learners.greedy_miser import Logistic, Squared, SummedTrees
 from ipforest.learners.priced_booster import PricedBooster, PricedGrowth

@@ -32,14 +32,9 @@ from ipforest.choosing.frontier import Frontier
 from ipforest.classifier_trees.tree_estimator import check_lambdas
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.scikit_learn import unfrozen
-from ipforest.estimator import (
-    BudgetedEstimator,
-    FittedWithHeldOut,
-    Given,
-    check_inner_estimator,
-    check_integer,
-    is_fitted,
-)
+from ipforest.estimator import BudgetedEstimator
+from ipforest.estimator.base import FittedWithHeldOut, Given, check_inner_estimator
+from ipforest.estimator.checks import check_integer, is_fitted
 from ipforest.policy import Policy
 from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings, checked

@@ -20,7 +20,7 @@ from ipforest._internal.arrays import FloatArray
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.adaptive.distances import Distance
 from ipforest.costs import FeatureCosts
-from ipforest.estimator import check_integer
+from ipforest.estimator.checks import check_integer
 from ipforest.learners.greedy_miser import Logistic
 from ipforest.settings import Settings, checked
 

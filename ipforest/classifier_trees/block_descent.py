@@ -15,7 +15,7 @@ from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.objective import NodeProblem, Objective
 from ipforest.classifier_trees.relaxation import CostBound
 from ipforest.classifier_trees.smooth_losses import SquaredLoss
-from ipforest.estimator import check_choice, check_integer
+from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.settings import Settings, checked
 
 CLAMP = 1e-4

@@ -11,7 +11,7 @@ from ipforest.classifier_trees.objective import Objective
 from ipforest.classifier_trees.relaxed_tree import RelaxedObjective, RelaxedTreeEstimator
 from ipforest.classifier_trees.structure import chain
 from ipforest.classifier_trees.tree_estimator import Examples, check_class_weight
-from ipforest.estimator import check_integer
+from ipforest.estimator.checks import check_integer
 from ipforest.settings import Grouped, checked
 
 

@@ -10,7 +10,7 @@ from ipforest.classifier_trees.objective import Objective
 from ipforest.classifier_trees.relaxed_tree import RelaxedObjective, RelaxedTreeEstimator
 from ipforest.classifier_trees.structure import full_tree, grown, pruned
 from ipforest.classifier_trees.tree_estimator import Examples
-from ipforest.estimator import check_choice, check_integer
+from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.settings import Grouped, checked
 
 STRUCTURES = ("pruned", "greedy", "full")

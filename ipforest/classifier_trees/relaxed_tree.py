@@ -29,7 +29,7 @@ from ipforest.classifier_trees.tree_estimator import (
     geometric_grid,
     largest_lambda,
 )
-from ipforest.estimator import check_positive
+from ipforest.estimator.checks import check_positive
 from ipforest.settings import Grouped, Settings, checked
 
 RIDGE = 1e-8

@@ -28,7 +28,8 @@ from ipforest.classifier_trees.ranking import ndcg_at
 from ipforest.classifier_trees.resources import Resources
 from ipforest.classifier_trees.smooth_losses import LOSSES
 from ipforest.classifier_trees.tree_policy import TreeOfClassifiers
-from ipforest.estimator import Given, PricedEstimator
+from ipforest.estimator import PricedEstimator
+from ipforest.estimator.base import Given
 from ipforest.policy import Policy
 
 RANKS_COUNTED = 5

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.examples import checked_weight, validated
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import check_integer, classes_of
+from ipforest.estimator.checks import check_integer
+from ipforest.estimator.held_out import classes_of
 from ipforest.frontiers.tasks import Task, task_of
 
 T = TypeVar("T")

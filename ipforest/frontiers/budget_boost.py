@@ -15,7 +15,7 @@ from ipforest._internal.examples import Labelled
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import encode_targets
 from ipforest.ensemble.refitting import mean_loss, refit_by_newton
-from ipforest.estimator import check_choice, check_integer, check_positive
+from ipforest.estimator.checks import check_choice, check_integer, check_positive
 from ipforest.frontiers.alternation import alternate
 from ipforest.frontiers.forests_on_features import is_clearly_better
 from ipforest.frontiers.joint_frontier import (

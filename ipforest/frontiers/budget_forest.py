@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import check_choice, check_integer
+from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MeanOfForests, last_before_rise
 from ipforest.frontiers.context_cascades import ContextCascades, PartsByContext
 from ipforest.frontiers.forests_on_features import (

@@ -24,7 +24,9 @@ from ipforest.choosing.measures import HeldOutScorer
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import FROM_DTYPE, Categories
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import FittedWithWeights, Given, PricedEstimator, check_integer, warn_if_nothing_is_bought
+from ipforest.estimator import PricedEstimator
+from ipforest.estimator.base import FittedWithWeights, Given, warn_if_nothing_is_bought
+from ipforest.estimator.checks import check_integer
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.growing.codes import MAX_BINS

@@ -22,7 +22,10 @@ from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.refitting import fill_inner_values, refit_jointly
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees, unfrozen
-from ipforest.estimator import BudgetedEstimator, Given, checked_labels, is_fitted, optional_number
+from ipforest.estimator import BudgetedEstimator, optional_number
+from ipforest.estimator.base import Given
+from ipforest.estimator.checks import is_fitted
+from ipforest.estimator.held_out import checked_labels
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import SEARCHES, ForestPruner, PruningSettings
 from ipforest.learners.vote_descent import VoteProblem, descend, descend_within

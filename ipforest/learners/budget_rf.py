@@ -16,7 +16,8 @@ from ipforest._internal.examples import Labelled
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier, spending_limit
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import FittedWithHeldOut, Given, check_choice, check_integer
+from ipforest.estimator.base import FittedWithHeldOut, Given
+from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.growing import (
     AcquisitionState,
     CodedExamples,

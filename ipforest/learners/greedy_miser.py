@@ -16,7 +16,8 @@ from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import FittedWithHeldOut, Given, check_choice, check_integer
+from ipforest.estimator.base import FittedWithHeldOut, Given
+from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder

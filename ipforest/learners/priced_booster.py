@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ipforest._internal.arrays import FloatArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import check_choice, check_integer, check_positive
+from ipforest.estimator.checks import check_choice, check_integer, check_positive
 from ipforest.growing import AcquisitionState, CodedExamples, Gradient, Grower, GrownTree, forest_of
 from ipforest.growing.acquisition import CHARGES, Charge
 from ipforest.growing.codes import check_max_bins

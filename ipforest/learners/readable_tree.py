@@ -17,7 +17,10 @@ from ipforest._internal.examples import checked_weight, require_rows_in_order
 from ipforest.choosing.frontier import spending_limit
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import unfrozen
-from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels, for_inner, is_fitted, optional_number
+from ipforest.estimator import BudgetedEstimator, optional_number
+from ipforest.estimator.base import for_inner
+from ipforest.estimator.checks import check_integer, is_fitted
+from ipforest.estimator.held_out import checked_labels
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.policy import TreesInOrder

@@ -23,7 +23,9 @@ from ipforest._internal.files import write_text
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import costs_of
 from ipforest.choosing.measures import read_scoring
-from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels
+from ipforest.estimator import BudgetedEstimator
+from ipforest.estimator.checks import check_integer
+from ipforest.estimator.held_out import checked_labels
 from ipforest.reporting.measured import Answered, Measure, measures_of
 from ipforest.session import Seller, Sessions
 from ipforest.tabular.purchases import purchases

@@ -16,7 +16,8 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, pl
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
-from ipforest.estimator import BudgetedEstimator, check_integer
+from ipforest.estimator import BudgetedEstimator
+from ipforest.estimator.checks import check_integer
 from ipforest.policy import ANSWERS, Policy, TreesInOrder
 from ipforest.rules.conditions import Clause, Condition, holds, joined, tell_apart
 from ipforest.rules.wording import to_markdown, to_record, to_text

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
-from ipforest.estimator import check_integer
+from ipforest.estimator.checks import check_integer
 from ipforest.session import Seller, Unit
 from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order

@@ -23,14 +23,10 @@ from ipforest.choosing.class_costs import label_losses
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
-from ipforest.estimator import (
-    BudgetedEstimator,
-    Given,
-    check_choice,
-    check_inner_estimator,
-    checked_labels,
-    is_fitted,
-)
+from ipforest.estimator import BudgetedEstimator
+from ipforest.estimator.base import Given, check_inner_estimator
+from ipforest.estimator.checks import check_choice, is_fitted
+from ipforest.estimator.held_out import checked_labels
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.session import Seller, Sessions
 from ipforest.settings import checked

@@ -21,7 +21,7 @@ from ipforest._internal.kernels import inner_njit, njit
 from ipforest.choosing.class_costs import expected_costs
 from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
-from ipforest.estimator import check_integer
+from ipforest.estimator.checks import check_integer
 from ipforest.instance import PruningInstance
 from ipforest.losses import NodeErrors
 from ipforest.path import PruningPath

@@ -27,7 +27,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
-from ipforest.estimator import Given
+from ipforest.estimator.base import Given
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.session import Seller, Unit
 from ipforest.stopping.rules import (

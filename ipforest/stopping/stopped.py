@@ -11,7 +11,9 @@ import numpy as np
 
 from ipforest._internal.arrays import FloatArray
 from ipforest._internal.examples import Labelled
-from ipforest.estimator import FittedWithWeights, PricedEstimator, check_integer
+from ipforest.estimator import PricedEstimator
+from ipforest.estimator.base import FittedWithWeights
+from ipforest.estimator.checks import check_integer
 from ipforest.settings import checked
 from ipforest.stopping.rules import (
     Curve,

@@ -16,16 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.examples import checked_weight, require_rows_in_order
 from ipforest.ensemble.scikit_learn import unfrozen
-from ipforest.estimator import (
-    BudgetedEstimator,
-    FittedWithWeights,
-    check_held_out,
-    check_validation_part,
-    for_inner,
-    is_fitted,
-    require_held_out,
-    split_rows,
-)
+from ipforest.estimator import BudgetedEstimator, split_rows
+from ipforest.estimator.base import FittedWithWeights, for_inner
+from ipforest.estimator.checks import is_fitted
+from ipforest.estimator.held_out import check_held_out, check_validation_part, require_held_out
 from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together
 from ipforest.session import Seller
 from ipforest.settings import check_fields

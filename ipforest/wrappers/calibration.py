@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 
 from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray
 from ipforest.choosing.measures import log_odds
-from ipforest.estimator import check_choice, check_integer
+from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.policy import Policy
 from ipforest.settings import checked
 from ipforest.wrappers.adapted import AdaptedClassifier, PolicyAround

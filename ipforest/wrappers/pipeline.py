@@ -23,7 +23,9 @@ from ipforest._internal.feature_names import column_names, column_of, positions_
 from ipforest.choosing.measurement import Measurement
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.ensemble.scikit_learn import unfrozen
-from ipforest.estimator import Answers, BudgetedEstimator, is_fitted, read_costs
+from ipforest.estimator import BudgetedEstimator, read_costs
+from ipforest.estimator.checks import is_fitted
+from ipforest.estimator.predicting import Answers
 from ipforest.session import Known, Purchase, Session, Unit, told_by_unit
 from ipforest.tabular.name_matching import closest
 from ipforest.tabular.preprocessing import source_columns

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from ipforest import BranchingCascade, BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune, EarlyExit
 from ipforest.adaptive import AdaptLin, GateSearch, L1Baseline, PairSearch
-from ipforest.estimator import check_alike
+from ipforest.estimator.held_out import check_alike
 from ipforest.learners import BudgetRF, CostComplexity, GreedyGrowth, GreedyMiser
 
 X, Y = load_breast_cancer(return_X_y=True)

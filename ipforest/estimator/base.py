@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
-from math import ceil, inf
 from numbers import Real
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.model_selection import GroupShuffleSplit, check_cv
+from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, one_line
 from ipforest._internal.examples import FLOATS, Labelled, checked_weight, require_rows_in_order, validated, weights_for
-from ipforest._internal.feature_names import column_labels, column_names, column_numbers
+from ipforest._internal.feature_names import column_labels, column_names
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, read_class_costs
 from ipforest.choosing.frontier import Frontier, spending_limit
@@ -38,6 +33,18 @@ from ipforest.choosing.safe_budgets import BOUNDS, keeps
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble.categories import FROM_DTYPE, Categories
 from ipforest.ensemble.libraries import learns_categories, trained_categories
+from ipforest.estimator.checks import is_fitted
+from ipforest.estimator.held_out import (
+    check_alike,
+    check_held_out,
+    check_validation_part,
+    checked_labels,
+    classes_of,
+    require_held_out,
+    split_rows,
+)
+from ipforest.estimator.predicting import Answers, Ready, Seen
+from ipforest.estimator.prices import optional_number, read_costs
 from ipforest.policy import Policy
 from ipforest.session import (
     AsyncFetch,
@@ -52,79 +59,27 @@ from ipforest.session import (
     buy_on_demand_async,
 )
 from ipforest.settings import check_fields, groups_of
-from ipforest.tabular.price_lists import read_prices
-from ipforest.walks import Walk
 
-__all__ = ["BudgetedEstimator", "PricedEstimator", "optional_number", "read_costs", "split_rows"]
+__all__ = [
+    "BudgetedEstimator",
+    "FittedWithHeldOut",
+    "FittedWithWeights",
+    "Given",
+    "PricedEstimator",
+    "check_inner_estimator",
+    "for_inner",
+    "warn_if_nothing_is_bought",
+]
 
 Rows = IntArray
 
-OUTSIDE_SHARE = 0.5
-"""Share of held-out examples from which on values far outside the training range of a feature are refused."""
-
-MAX_WIDTHS_OUTSIDE = 0.5
-"""How far beyond the training range, in widths of it, values are far outside: those of later times may lie beyond."""
-
-BY_CHANCE = 1e-6
-"""Held-out examples of the same distribution are refused with at most this probability."""
 
 MIN_SHARE, N_SHARES = 0.25, 25
 """The smallest share of a budget that is tried where it has to be kept for sure, and how many are tried."""
 
+
 MOST_KEPT_ROWS = 2000
 """Of the examples held out so many are kept, for a summary to be of some that were not trained on."""
-
-MIN_PRICE, MAX_PRICE = Fraction(10) ** -100, Fraction(10) ** 100
-"""Beyond these, sums and quotients of prices are no floats."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Seen:
-    """What a compiled walk found, read as `ipforest.session.Sessions` that have ended are.
-
-    Parameters
-    ----------
-    seller : Seller
-    outputs : ndarray of float64, shape (n_samples, n_outputs)
-    tests : ndarray of int32, shape (n_samples, n_features)
-    """
-
-    seller: Seller
-    outputs: FloatArray
-    tests: Int32Array
-
-    @property
-    def bought(self) -> BoolArray:
-        """The features that each example pays for, shape (n_samples, n_features)."""
-        return np.asarray(self.tests > 0)
-
-    @property
-    def paid(self) -> FloatArray:
-        """What each example pays, shape (n_samples,)."""
-        return self.seller.paid_for(self.bought, self.tests)
-
-    def labels(self, outputs: FloatArray) -> Array:
-        """Turn `outputs` into predictions, shape (n_samples,)."""
-        return self.seller.labels(outputs)
-
-
-class Answers(NamedTuple):
-    """What examples are answered, and what they buy.
-
-    Parameters
-    ----------
-    predicted : ndarray, shape (n_samples,)
-        As `BudgetedEstimator.predict` gives it.
-    probability : ndarray of float64, shape (n_samples, n_classes), or None
-        As ``predict_proba`` gives it; None for regression.
-    cost : ndarray of float64, shape (n_samples,)
-    acquired : ndarray of bool, shape (n_samples, n_features)
-    """
-
-    predicted: Array
-    probability: FloatArray | None
-    cost: FloatArray
-    acquired: BoolArray
 
 
 class Given(NamedTuple):
@@ -172,39 +127,6 @@ class Given(NamedTuple):
         if column_labels(self.table) is None:
             return self.examples.X[self.rows]
         return self.table if self.rows.size == self.examples.y.size else _safe_indexing(self.table, self.rows)
-
-
-class Ready(NamedTuple):
-    """What predicting needs of a fitted estimator.
-
-    Parameters
-    ----------
-    policy : Policy
-    seller : Seller
-    walk : Walk or None
-        Predicts tables in one pass, where the policy has one.
-    around : Ready or None
-        That of the estimator inside.
-    """
-
-    policy: Policy
-    seller: Seller
-    walk: Walk | None
-    around: Ready | None
-
-    @classmethod
-    def of(cls, policy: Policy, seller: Seller, max_cost: object | None, around: Ready | None) -> Self:
-        """Ask the policy for a walk, unless features come in rounds."""
-        at_once = None if seller.costs.delayed.any() else getattr(policy, "at_once", None)
-        return cls(policy, seller, None if at_once is None else at_once(seller.purse(max_cost)), around)
-
-    def table(self, examples: Array) -> Array | None:
-        """Take examples as float64 that the policy compares; None where they are for sessions to refuse."""
-        with np.errstate(over="ignore"):
-            narrow = examples.astype(np.float32)
-        if np.isinf(narrow).any():
-            return None
-        return (narrow if self.policy.dtype == np.float32 else examples).astype(np.float64, copy=False)
 
 
 class _Keeper:
@@ -1155,247 +1077,6 @@ def for_inner(estimator: Any, rows: Rows | slice, weight: FloatArray | None, gro
     return told | {"groups": np.asarray(groups)[rows]}
 
 
-def optional_number(value: object, name: str) -> Fraction | None:
-    """Read a parameter that is None or a number >= 0; see `ipforest._internal.rational.nonnegative_fraction`."""
-    if isinstance(value, Real) and value == inf:
-        raise ValueError(
-            f"{name}: expected a finite number (int, float, Fraction, Decimal or str), or None, got {value}"
-        )
-    return None if value is None else nonnegative_fraction(value, name)
-
-
-def read_costs(feature_costs: Any, n_features: int, feature_names: Sequence[str] | None = None) -> FeatureCosts:
-    """Read an estimator's price list: prices, a `FeatureCosts`, or None for 1 each.
-
-    Parameters
-    ----------
-    feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame, path or None
-        What is no FeatureCosts is read by `ipforest.tabular.price_lists.read_prices`.
-    n_features : int
-    feature_names : sequence of str, shape (n_features,), optional
-        Prices that have names are matched to these.
-
-    Raises
-    ------
-    ValueError
-        Prices of another number of features, negative, not finite, or beyond 1e-100 to 1e100; or prices by name for
-        features that have no names.
-    """
-    if isinstance(feature_costs, FeatureCosts):
-        costs = feature_costs
-        if not costs.in_column_order:
-            _check_columns_have_names(costs.feature_names, feature_names)
-    elif not _is_price_list(feature_costs):
-        costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs)
-        _check_columns_have_names(costs.feature_names, feature_names)
-    else:
-        prices = read_prices(feature_costs)
-        _check_columns_have_names([row.feature for row in prices.rows] if prices.has_names else None, feature_names)
-        costs = prices.costs_for(n_features if feature_names is None else feature_names)
-    matched = costs.matched_to(n_features, feature_names)
-    _check_size(matched)
-    return matched
-
-
-def _check_size(costs: FeatureCosts) -> None:
-    for amount in costs.unit_costs:
-        if amount and not MIN_PRICE <= amount <= MAX_PRICE:
-            shown = (Decimal(amount.numerator) / Decimal(amount.denominator)).normalize()
-            raise ValueError(
-                f"feature_costs: expected 0 or prices from {float(MIN_PRICE):g} to {float(MAX_PRICE):g}, got "
-                f"{shown:.3g}; give all prices in another unit"
-            )
-
-
-def _check_columns_have_names(priced: Sequence[str | None] | None, columns: Sequence[str] | None) -> None:
-    if priced is not None and columns is None and column_numbers(priced) is None:
-        raise ValueError(
-            "feature_costs: expected a sequence in the order of the columns of X, which have no names, "
-            f"got prices of {priced[0]!r} and others; give X as a DataFrame whose columns are named by texts, or, "
-            "behind preprocessing, the prices to BudgetedPipeline"
-        )
-
-
-def _is_price_list(prices: Any) -> bool:
-    """Return whether prices are a file, or an object in which they may have names."""
-    return isinstance(prices, str | Path | Mapping) or hasattr(prices, "to_dict")
-
-
-def split_rows(
-    y: Array,
-    held_out: Any,
-    random_state: Any,
-    *,
-    one_of_each_class: bool,
-    groups: npt.ArrayLike | None = None,
-    X: Any = None,
-    name: str = "validation_fraction",
-) -> tuple[IntArray, IntArray]:
-    """Part rows into those to train on and those held out: at random, by groups, or as a splitter does.
-
-    Parameters
-    ----------
-    y : ndarray, shape (n_samples,)
-    held_out : float, splitter of scikit-learn, or None
-        Share of the rows, or of the groups, to hold out, rounded up; a splitter, whose first split is taken; with None
-        all rows are in both parts.
-    random_state : int, RandomState instance or None
-    one_of_each_class : bool
-        Whether one example of each class of y is always trained on.
-    groups : array, shape (n_samples,), optional
-        Rows of one group stay together.
-    X : array, shape (n_samples, n_features), optional
-        For a splitter that looks at it.
-    name : str
-        The parameter that ``held_out`` is, for the error message.
-
-    Returns
-    -------
-    training, held_out : ndarray of int64
-        Ascending row numbers.
-
-    Raises
-    ------
-    ValueError
-        The share is not between 0 and 1, there are no rows to spare, or no example of a class is trained on.
-    """
-    everything = np.arange(y.shape[0])
-    if held_out is None:
-        return everything, everything
-    check_held_out(held_out)
-    if groups is not None or hasattr(held_out, "split"):
-        training, validation = _first_split(y, held_out, random_state, groups, X)
-        lacking = np.setdiff1d(y, y[training]) if one_of_each_class else np.empty(0)
-        if lacking.size:
-            raise ValueError(
-                f"{name if groups is None else 'groups'}: expected examples of each class to train on, got none of "
-                f"{lacking.tolist()[0]!r}; use a splitter that stratifies, such as StratifiedGroupKFold"
-            )
-        return training, validation
-    order = check_random_state(random_state).permutation(everything)
-    first_of_class = np.unique(y[order], return_index=True)[1] if one_of_each_class else [0]
-    free = np.delete(order, first_of_class)
-    if free.size == 0:
-        raise ValueError(
-            f"X: too few examples for a validation part, got n_samples = {y.shape[0]}; "
-            "give fit held-out examples, or set validation_fraction to None"
-        )
-    validation = np.sort(free[: ceil(held_out * y.shape[0])])
-    return np.setdiff1d(everything, validation), validation
-
-
-def _first_split(
-    y: Array, held_out: Any, random_state: Any, groups: npt.ArrayLike | None, X: Any
-) -> tuple[IntArray, IntArray]:
-    splitter = held_out
-    if not hasattr(held_out, "split"):
-        splitter = GroupShuffleSplit(1, test_size=held_out, random_state=random_state)
-    parts = next(iter(splitter.split(y if X is None else X, y, groups)))
-    training, validation = (np.sort(np.asarray(part, dtype=np.int64)) for part in parts)
-    return training, validation
-
-
-def classes_of(targets: Array, least: int = 2) -> Array:
-    """Return the sorted classes that labels are of, so many or more.
-
-    Raises
-    ------
-    ValueError
-        The labels are continuous, or of fewer classes.
-    """
-    check_classification_targets(targets)
-    classes: Array = np.unique(targets)
-    if classes.size < least:
-        raise ValueError(f"y: expected at least 2 classes, got {classes.size} class")
-    return classes
-
-
-def require_held_out(validation_fraction: object, X_val: object) -> None:
-    """Require a share of the examples to hold out where no validation examples are given.
-
-    Raises
-    ------
-    ValueError
-        There would be nothing to choose on but what the models were trained on.
-    """
-    if validation_fraction is None and X_val is None:
-        raise ValueError(
-            "validation_fraction: expected a number between 0 and 1, got None without X_val; models that are chosen "
-            "or stopped by the examples they were trained on lose more on others, and exceed the budget"
-        )
-
-
-def check_share(value: object, name: str) -> None:
-    """Require None or a share between 0 and 1."""
-    if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
-        raise ValueError(f"{name}: expected None or a number between 0 and 1, got {one_line(repr(value))}")
-
-
-def check_held_out(value: object) -> None:
-    """Require of ``validation_fraction`` what `split_rows` takes."""
-    if not callable(getattr(value, "split", None)) or isinstance(value, str):
-        check_share(value, "validation_fraction")
-
-
-def check_integer(value: object, name: str, least: int, *, or_none: bool = False) -> None:
-    """Require an integer that is not less than another, or, where that is allowed, None."""
-    if not (or_none and value is None) and (not isinstance(value, (int, np.integer)) or value < least):
-        raise ValueError(f"{name}: expected an integer >= {least}{' or None' * or_none}, got {value!r}")
-
-
-def check_choice(value: object, name: str, known: Collection[object]) -> None:
-    """Require one of some values."""
-    if not isinstance(value, Hashable) or value not in known:
-        raise ValueError(f"{name}: expected one of {', '.join(map(repr, known))}, got {one_line(repr(value))}")
-
-
-def check_positive(value: object, name: str) -> None:
-    """Require a finite number above 0."""
-    if not isinstance(value, Real) or not 0 < float(value) < inf:
-        raise ValueError(f"{name}: expected a finite number > 0, got {one_line(repr(value))}")
-
-
-def check_validation_part(X_val: object, y_val: object) -> None:
-    """Require validation examples with their labels, or neither."""
-    if (X_val is None) != (y_val is None):
-        raise ValueError("X_val: expected X_val and y_val together, got one of them")
-
-
-def checked_labels(y: object, X: Array, classes: Array | None, name: str = "y_val") -> Array:
-    """Check the labels of held-out examples, or their targets for regression.
-
-    Parameters
-    ----------
-    y : array, shape (n_samples,)
-    X : ndarray, shape (n_samples, n_features)
-    classes : ndarray or None
-        Those of training; None for regression.
-    name : str
-        What is checked, for the error message.
-
-    Returns
-    -------
-    ndarray, shape (n_samples,)
-
-    Raises
-    ------
-    ValueError
-        Another shape or number, labels that are none of the classes, or targets that are no finite numbers.
-    """
-    labels: Array = column_or_1d(y, warn=True)
-    if labels.size != X.shape[0]:
-        raise ValueError(f"{name}: expected {X.shape[0]} values, one per example, got {labels.size}")
-    if classes is None:
-        targets = labels.astype(np.float64)
-        if not np.isfinite(targets).all():
-            raise ValueError(f"{name}: expected finite numbers, got {targets[~np.isfinite(targets)][0]}")
-        return targets
-    unknown = set(labels.tolist()).difference(classes.tolist())
-    if unknown:
-        raise ValueError(f"{name}: expected labels among the classes of training, got {min(unknown, key=str)!r}")
-    return labels
-
-
 def check_inner_estimator(outer: BudgetedEstimator, inner: BudgetedEstimator) -> None:
     """Require of an estimator inside another that it brings all prices, and asks for nothing that the outer one drops.
 
@@ -1431,41 +1112,6 @@ def warn_if_nothing_is_bought(budget: object, cost: float, advice: str) -> None:
         warnings.warn(f"budget: nothing is bought within {limit:.6g}; {advice}", UserWarning, stacklevel=3)
 
 
-def check_alike(examples: Array, training: Array, name: str) -> None:
-    """Require held-out examples on the scale of those trained on: a pipeline may have transformed only the latter.
-
-    Parameters
-    ----------
-    examples, training : ndarray, shapes (n, n_features) and (n_training, n_features)
-    name : str
-        The parameter that has the examples, for the error message.
-
-    Raises
-    ------
-    ValueError
-        Most examples lie far outside the range of training in a column, and more than chance explains. In examples of
-        one distribution in random order, the k most extreme values are all held out with a probability of at most
-        (k + 1) prod_i (m - i) / (n + m - i), i < k, where m of n + m are held out.
-    """
-    held_out = examples.astype(training.dtype) if training.dtype.kind == "f" else examples
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a column may be missing throughout
-        low, high = (end(training, axis=0).astype(np.float64) for end in (np.nanmin, np.nanmax))
-    beyond = MAX_WIDTHS_OUTSIDE * (high - low) + 1e-6 * np.maximum(np.abs(low), np.abs(high))
-    n_outside = ((held_out < low - beyond) | (held_out > high + beyond)).sum(axis=0)
-    n_held_out, n_training = (~np.isnan(held_out)).sum(axis=0), (~np.isnan(training)).sum(axis=0)
-    share = n_outside / np.maximum(n_held_out, 1)
-    for column in np.flatnonzero(share > OUTSIDE_SHARE).tolist():
-        drawn = np.arange(n_outside[column])
-        chances = (n_held_out[column] - drawn) / (n_held_out[column] + n_training[column] - drawn)
-        if (drawn.size + 1) * chances.prod() * share.size < BY_CHANCE:
-            raise ValueError(
-                f"{name}: expected examples like those of X, got {share[column]:.0%} of them far outside the range of "
-                f"X in column {column} ({low[column]:.4g} to {high[column]:.4g}); a Pipeline transforms {name} only "
-                f"with Pipeline(transform_input=['{name}']) and metadata routing"
-            )
-
-
 def _trees_alone(model: Any) -> str:
     """Say where the trees of a model are found, without what else decides."""
     if hasattr(model, "pruned_"):
@@ -1473,12 +1119,3 @@ def _trees_alone(model: Any) -> str:
     else:
         where = "trees_.trees" if hasattr(getattr(model, "trees_", None), "trees") else ""
     return f"; its {where} are the trees alone, which predict and cost otherwise" if where else ""
-
-
-def is_fitted(estimator: Any) -> bool:
-    """Return whether a scikit-learn estimator is fitted."""
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    return True

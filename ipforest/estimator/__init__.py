@@ -1,0 +1,7 @@
+"""What every budgeted estimator shares: prices read against features, rows held out for costs, what examples pay."""
+
+from ipforest.estimator.base import BudgetedEstimator, PricedEstimator
+from ipforest.estimator.held_out import split_rows
+from ipforest.estimator.prices import optional_number, read_costs
+
+__all__ = ["BudgetedEstimator", "PricedEstimator", "optional_number", "read_costs", "split_rows"]

@@ -1,0 +1,49 @@
+"""Checks of parameters; each message says what was expected, and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from math import inf
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ipforest._internal.arrays import one_line
+
+__all__ = ["check_choice", "check_integer", "check_positive", "check_share", "is_fitted"]
+
+
+def check_share(value: object, name: str) -> None:
+    """Require None or a share between 0 and 1."""
+    if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
+        raise ValueError(f"{name}: expected None or a number between 0 and 1, got {one_line(repr(value))}")
+
+
+def check_integer(value: object, name: str, least: int, *, or_none: bool = False) -> None:
+    """Require an integer that is not less than another, or, where that is allowed, None."""
+    if not (or_none and value is None) and (not isinstance(value, (int, np.integer)) or value < least):
+        raise ValueError(f"{name}: expected an integer >= {least}{' or None' * or_none}, got {value!r}")
+
+
+def check_choice(value: object, name: str, known: Collection[object]) -> None:
+    """Require one of some values."""
+    if not isinstance(value, Hashable) or value not in known:
+        raise ValueError(f"{name}: expected one of {', '.join(map(repr, known))}, got {one_line(repr(value))}")
+
+
+def check_positive(value: object, name: str) -> None:
+    """Require a finite number above 0."""
+    if not isinstance(value, Real) or not 0 < float(value) < inf:
+        raise ValueError(f"{name}: expected a finite number > 0, got {one_line(repr(value))}")
+
+
+def is_fitted(estimator: Any) -> bool:
+    """Return whether a scikit-learn estimator is fitted."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
