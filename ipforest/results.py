@@ -11,6 +11,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from ipforest._internal.arrays import BoolArray, IntArray, checked_array, checked_integer
+from ipforest._internal.rational import as_fraction
 from ipforest._internal.records import from_record, json_object, to_record
 
 
@@ -23,6 +24,10 @@ class Status(StrEnum):
     ITERATION_LIMIT = "iteration limit"
     GAP_REACHED = "gap reached"
     INTERRUPTED = "interrupted"
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise ValueError(f"status: expected one of {', '.join(cls)}, got {value!r}")
 
     def judged(self, proven: bool) -> Status:
         """Return the status of the result of a search that ended like this: "optimal" if and only if it is proven."""
@@ -88,6 +93,21 @@ class Pruning:
 
 Mixture: TypeAlias = tuple[tuple[Fraction, Pruning], ...]
 """Weights > 0, of sum 1, and prunings, the cheaper one first."""
+
+
+def _read_fields(result: PruningResult | BudgetResult, *numbers: str) -> None:
+    """Read the status and the exact numbers of a result that is being made; require that its pruning is one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The pruning is not a `Pruning`, a number is not finite, or there is no such status.
+    """
+    object.__setattr__(result, "status", Status(result.status))
+    if not isinstance(result.pruning, Pruning):
+        raise TypeError(f"pruning: expected a Pruning, got {type(result.pruning).__name__}; write Pruning(kept)")
+    for name in numbers:
+        object.__setattr__(result, name, as_fraction(getattr(result, name), name))
 
 
 def check_flow_arrays(flow: Any, n_internal: int) -> None:
@@ -175,7 +195,7 @@ class PruningResult:
     iterations: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "status", Status(self.status))
+        _read_fields(self, "lam", "objective", "bound", "error", "cost")
         if self.bound > self.objective:
             raise ValueError(
                 f"bound: expected at most the objective {float(self.objective)!r}, got {float(self.bound)!r}"
@@ -309,7 +329,7 @@ class BudgetResult:
     method: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "status", Status(self.status))
+        _read_fields(self, "budget", "error", "cost", "bound", "lam", "mixture_error", "mixture_cost")
         if self.cost > self.budget:
             raise ValueError(f"cost: expected at most the budget {self.budget}, got {self.cost}")
         if self.bound > self.error:

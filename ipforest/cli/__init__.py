@@ -47,10 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _told(problem: Exception) -> str:
-    """Return the message of an error in one line, without the number that the system gives to it."""
+    """Return the message of an error and its notes in one line, without the number that the system gives to it."""
     if isinstance(problem, OSError) and problem.filename is not None and problem.strerror is not None:
         return f"{problem.filename}: {problem.strerror}"
-    return one_line(problem)
+    return "; ".join(map(one_line, [problem, *getattr(problem, "__notes__", [])]))
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -30,8 +30,8 @@ def add(commands: Subparsers) -> None:
         "--methods",
         nargs="+",
         action="extend",
-        metavar="M",
-        help="methods to compare (default: all installed)",
+        metavar="NAME | FILE.py:NAME",
+        help="methods to compare (default: all installed); a solver that a file registers or defines: the file is run",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
     add_folder(command, "save a disagreement there (default: the current folder)")
@@ -40,13 +40,15 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Compare the methods; exit 1 at the first disagreement, with the problem saved for replay."""
     from ipforest._internal.progress import progress_bar
+    from ipforest.testing.subjects import registered_solver
     from proofs.crosschecks.random_checks import crosscheck_random, replay
 
+    methods = None if options.methods is None else [registered_solver(method) for method in options.methods]
     if options.replay is not None:
-        outcome: Any = replay(options.replay, options.methods)
+        outcome: Any = replay(options.replay, methods)
     else:
         save_to = (out_directory(options) or Path()) / "disagreement.json"
         with progress_bar("ipforest crosscheck", visible=not options.json) as progress:
-            outcome = crosscheck_random(options.instances, options.seed, options.methods, save_to, progress)
+            outcome = crosscheck_random(options.instances, options.seed, methods, save_to, progress)
     print(json.dumps(outcome.to_dict()) if options.json else outcome)
     return DONE if outcome else CHECK_FAILED

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
     from proofs.study.sketch import SketchedTree
 
-__all__ = ["corner_instances", "corner_numbers", "crowded_instances"]
+__all__ = ["corner_instances", "corner_numbers", "crowded_instances", "delayed_instance"]
 
 PRICES = {0: 2, 1: 3, 2: 1}
 """Cost units of each unit of features, for every example."""
@@ -37,6 +37,19 @@ def crowded_instances() -> tuple[PruningInstance, ...]:
     """
     stump = _stump({(example, 0) for example in range(CROWD)}, (12, 1, 2), (1, 2) * (CROWD // 2))
     return (_instance(stump), _instance(*[stump] * CROWD))
+
+
+def delayed_instance() -> PruningInstance:
+    """Make a tree whose root is a delayed test: an example needs the same unit in both branches.
+
+    At a lambda of 1/2 it does not pay to buy the unit. To a program that knows one of the two places, it does.
+    """
+    from proofs.study.sketch import Sketch, SketchedTree
+
+    root, branch, nothing = frozenset({(0, 0)}), frozenset({(0, 1)}), frozenset[tuple[int, int]]()
+    needs = (root, branch, branch, nothing, nothing, nothing, nothing)
+    tree = SketchedTree((-1, 0, 0, 1, 1, 2, 2), (9, 2, 2, 1, 0, 1, 0), (1, 0, 0, 0, 0, 0, 0), needs, ())
+    return Sketch((tree,), {(0, unit): PRICES[unit] for unit in (0, 1)}, Fraction(1, 2), Fraction(1), 1).instance()
 
 
 def corner_numbers(instance: PruningInstance, takes: str) -> list[Fraction | None]:

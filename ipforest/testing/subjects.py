@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ def find_formulation(text: str) -> Formulation:
     """
     from formulations import FORMULATIONS, Formulation, ModelledFormulation, formulation
 
-    found = _of_file(text, FORMULATIONS, Formulation)
+    found = _of_file(text, FORMULATIONS, Formulation, lambda each: getattr(each, "builder", None))
     if found is None:
         return formulation(text)
     return found if isinstance(found, Formulation) else ModelledFormulation(text.rpartition(":")[2], found)
@@ -46,11 +47,34 @@ def find_solver(text: str) -> Any:
     from ipforest.solvers import SOLVERS
     from ipforest.solvers.registry import SolverInfo
 
-    return _of_file(text, SOLVERS, SolverInfo) or text
+    return _of_file(text, SOLVERS, SolverInfo, lambda info: inspect.unwrap(info.target)) or text
 
 
-def _of_file(text: str, registry: Mapping[str, Any], kind: type) -> Any:
+def registered_solver(text: str) -> str:
+    """Return the name under which a solver is registered; one that a file only defines is registered, too.
+
+    Raises
+    ------
+    ValueError, OSError
+        As `find_solver`; or the solver's name is taken.
+    """
+    from ipforest.solvers import SOLVERS, register_solver
+    from ipforest.solvers.registry import SolverInfo
+
+    found = find_solver(text)
+    if isinstance(found, str):
+        return found
+    if not isinstance(found, SolverInfo):
+        register_solver(text.rpartition(":")[2])(found)
+    elif found.name not in SOLVERS:
+        SOLVERS.add(found)
+    return found.name if isinstance(found, SolverInfo) else text.rpartition(":")[2]
+
+
+def _of_file(text: str, registry: Mapping[str, Any], kind: type, function_of: Callable[[Any], Any]) -> Any:
     """Run the file of ``FILE.py:NAME`` and return what it registers or defines by that name; None for a mere name.
+
+    A function that the file defines by that name and registers by another is what is registered, with its promises.
 
     Raises
     ------
@@ -67,7 +91,8 @@ def _of_file(text: str, registry: Mapping[str, Any], kind: type) -> Any:
     if not callable(found) and not isinstance(found, kind):
         got = "nothing of that name" if found is None else type(found).__name__
         raise ValueError(f"{path}: expected it to register or define {name!r}, got {got}")
-    return found
+    own = (entry for key, entry in registry.items() if entry is not before.get(key))
+    return next((entry for entry in own if function_of(entry) is found), found)
 
 
 def _names_of(path: Path) -> dict[str, Any]:

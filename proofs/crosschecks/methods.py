@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,6 +34,7 @@ from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
 from ipforest.results import PruningResult, Status
 from ipforest.solvers import SOLVERS, available_solvers, solve
+from ipforest.solvers.registry import checked_answer
 from proofs.certificates.optimality import verify_optimality
 from proofs.certificates.path_optimality import verify_path
 from proofs.crosschecks.answer import Answer
@@ -40,7 +42,8 @@ from proofs.crosschecks.brute_force import brute_force
 from proofs.crosschecks.budgets import BudgetMethod, budget_answers, budget_methods
 from proofs.crosschecks.definition import Definition, Kept, lower_frontier
 
-Method: TypeAlias = Callable[[PruningInstance, Fraction], PruningResult]
+Method: TypeAlias = Callable[[PruningInstance, Fraction], Any]
+"""Returns a `PruningResult`, or what `register_solver` takes in its place."""
 Methods: TypeAlias = Sequence[str | Formulation] | Mapping[str, Method] | None
 
 MODEL = "pyomo-"
@@ -275,8 +278,12 @@ def _ignores_costs(name: str) -> bool:
 
 
 def _answer_of(name: str, method: Method, instance: PruningInstance, lam: Fraction) -> PruningResult:
+    started = perf_counter()
     try:
-        return method(instance, lam)
+        answer = method(instance, lam)
+        if isinstance(answer, PruningResult):
+            return answer
+        return checked_answer(instance, lam, answer, name, perf_counter() - started)
     except Exception as failure:  # whatever a method raises goes on, with the name of the method
         failure.add_note(f"raised by the method {name!r} at lambda {lam}")
         raise
@@ -311,7 +318,9 @@ def _disagreements(
     if best is not None and result.bound > best:
         found.append(f"its bound {result.bound} exceeds the objective {best} of a pruning of {', '.join(optimal)}")
     if _is_exact(name) and result.status is not Status.OPTIMAL:
-        found.append(f"an exact method ended as {str(result.status)!r}")
+        found.append(
+            f"an exact method ended as {str(result.status)!r}, at {result.objective}; the best found is {best}"
+        )
     ended_unproven = result.status is Status.FEASIBLE and _formulation(name) is not None and not _is_exact(name)
     if ended_unproven and value is not None and value != best:
         found.append(f"HiGHS ended its search at {value}, but {', '.join(optimal)} found {best}")

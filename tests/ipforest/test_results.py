@@ -104,6 +104,27 @@ def test_a_bound_above_the_objective_is_refused() -> None:
         result(bound=Fraction(1, 2))
 
 
+@pytest.mark.parametrize(
+    ("changes", "error", "text"),
+    [
+        ({"status": "unknown"}, ValueError, r"^status: expected one of optimal, feasible, .*, got 'unknown'$"),
+        ({"bound": float("nan")}, ValueError, r"^bound: expected a finite number .*, got nan$"),
+        ({"bound": -float("inf")}, ValueError, r"^bound: expected a finite number .*, got -inf$"),
+        ({"bound": None}, TypeError, r"^bound: expected a finite number .*, got None$"),
+        ({"pruning": np.ones(3, dtype=bool)}, TypeError, r"^pruning: expected a Pruning, got ndarray; write Pruning"),
+    ],
+)
+def test_results_of_other_kinds_are_refused(changes, error, text: str) -> None:
+    with pytest.raises(error, match=text):
+        result(**changes)
+
+
+def test_numbers_of_a_result_are_exact_whatever_they_come_as() -> None:
+    read = result(bound=np.int64(0), lam=0.1)
+    assert (read.bound, read.lam) == (0, Fraction(1, 10))
+    assert {type(read.bound), type(read.lam)} == {Fraction}
+
+
 def test_a_budget_result_survives_json() -> None:
     first = budget_result()
     again = BudgetResult.from_json(first.to_json())

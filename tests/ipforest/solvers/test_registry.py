@@ -13,6 +13,7 @@ import proofs
 from ipforest import Pruning, Status, register_solver, solve, solve_budget
 from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
 from ipforest.solvers.min_cut import solve_min_cut
+from proofs.crosschecks.random_instances import random_instance
 
 ENSEMBLE = load_reference("figure_1_ensemble").instance
 
@@ -65,18 +66,33 @@ def test_crosschecks_find_an_exact_solver_that_is_not(added):
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        (lambda instance, lam: 3, TypeError, "mine: expected a Pruning, an array of bool or a PruningResult, got int"),
+        (
+            lambda instance, lam: 3,
+            TypeError,
+            "mine: expected a Pruning, a PruningResult or .* got int",
+        ),
+        (
+            lambda instance, lam: instance.unpruned.kept.astype(float),
+            TypeError,
+            "got ndarray of float64; of shares, give numpy.array",
+        ),
+        (lambda instance, lam: solve_budget(instance, 1), TypeError, "got BudgetResult"),
         (lambda instance, lam: Pruning(np.ones(2, dtype=bool)), ValueError, "pruning: expected"),
         (lambda instance, lam: instance.parent >= 0, ValueError, "pruning: expected the parent of each kept"),
         (
             lambda instance, lam: replace(solve_min_cut(instance, lam), error=Fraction(0)),
             ValueError,
-            "mine: expected the pruning's error",
+            "mine: expected the error .* of its pruning, got 0",
         ),
         (
             lambda instance, lam: replace(solve_min_cut(instance, 2 * lam), objective=Fraction(99), bound=Fraction(99)),
             ValueError,
-            "mine: expected the pruning's error",
+            "mine: expected the lam 1/4 of its pruning, got 1/2",
+        ),
+        (
+            lambda instance, lam: replace(solve_min_cut(instance, lam), bound=Fraction(0)),
+            ValueError,
+            "mine: expected the bound .* of a result that is optimal, got 0; return the pruning alone",
         ),
     ],
 )
@@ -84,6 +100,25 @@ def test_false_answers_are_refused(added, answer, error, message):
     register_solver("mine")(answer)
     with pytest.raises(error, match=message):
         solve(ENSEMBLE, "1/4", "mine")
+
+
+def test_a_search_that_has_proved_its_answer_when_its_time_ends_is_optimal(added):
+    register_solver("mine")(lambda instance, lam: replace(solve_min_cut(instance, lam), status=Status.TIME_LIMIT))
+    assert solve(ENSEMBLE, "1/4", "mine").status is Status.OPTIMAL
+
+
+def test_an_instance_without_tests_takes_an_empty_array_of_any_kind(added):
+    register_solver("mine")(lambda instance, lam: np.array([value > 0.5 for value in np.zeros(instance.n_internal)]))
+    assert solve(random_instance(np.random.default_rng(0), 0), 1, "mine").status is Status.OPTIMAL
+
+
+def test_crosschecks_take_functions_that_return_what_register_solver_takes():
+    methods = {"array": lambda instance, lam: solve(instance, lam).pruning.kept, "min-cut": solve_min_cut}
+    assert proofs.crosscheck(ENSEMBLE, "1/4", methods).agree
+    assert not proofs.crosscheck(ENSEMBLE, 0, methods | {"array": lambda instance, lam: instance.roots_only}).agree
+    with pytest.raises(TypeError, match=r"array: expected a Pruning, .* got list") as raised:
+        proofs.crosscheck(ENSEMBLE, 0, {"array": lambda instance, lam: [True]})
+    assert raised.value.__notes__ == ["raised by the method 'array' at lambda 0"]
 
 
 def test_a_bound_above_the_optimum_is_refused(added):

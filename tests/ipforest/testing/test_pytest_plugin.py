@@ -1,15 +1,21 @@
 """The plugin of pytest: checks as tests, from the command line alone."""
 
+import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ipforest.testing.subjects import find_formulation, find_solver
+from formulations import FORMULATIONS
+from ipforest.cli import main
+from ipforest.solvers import SOLVERS
+from ipforest.testing.subjects import find_formulation, find_solver, registered_solver
 
 MINE = """
-from ipforest import solve
+import formulations
+from ipforest import register_solver, solve
 
 
 def gives_nothing(instance, lam):
@@ -18,14 +24,29 @@ def gives_nothing(instance, lam):
 
 def as_min_cut(instance, lam):
     return solve(instance, lam)
+
+
+@register_solver("two-words", exact=True)
+def two_words(instance, lam):
+    return solve(instance, lam).pruning
+
+
+@formulations.register("two-words", integral=True)
+def two_words_model(instance, lam):
+    raise NotImplementedError
 """
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path: Path) -> Iterator[Path]:
+    """Write the file, and take out again what running it registers."""
     path = tmp_path / "mine.py"
     path.write_text(MINE)
-    return path
+    before = [(registry, set(registry)) for registry in (SOLVERS, FORMULATIONS)]
+    yield path
+    for registry, names in before:
+        for name in set(registry) - names:
+            registry.remove(name)
 
 
 @pytest.mark.parametrize("text", ["def half(:", "raise OSError('gone')", "import nothing_of_that_name"])
@@ -44,6 +65,29 @@ def test_subjects_are_found_by_name_or_in_a_file(file: Path) -> None:
         find_solver(f"{file}:other")
     with pytest.raises(FileNotFoundError):
         find_solver("none.py:other")
+
+
+@pytest.mark.parametrize("name", ["two_words", "two-words"])
+def test_what_a_file_registers_is_found_with_its_promises_by_either_name(file: Path, name: str) -> None:
+    assert find_solver(f"{file}:{name}") is SOLVERS["two-words"]
+    assert find_formulation(f"{file}:{name.replace('_words', '_words_model')}").integral
+
+
+def test_a_solver_that_a_file_defines_gets_its_name(file: Path) -> None:
+    assert registered_solver("min-cut") == "min-cut"
+    assert registered_solver(f"{file}:two_words") == "two-words"
+    assert registered_solver(f"{file}:as_min_cut") == "as_min_cut" in SOLVERS
+
+
+def test_the_command_crosscheck_takes_a_solver_of_a_file(file: Path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(file.parent)
+    wanted = ["crosscheck", "--json", "--instances", "1", "--methods", "min-cut"]
+    assert main([*wanted, f"{file}:two_words"]) == 0
+    assert {each["method"] for each in json.loads(capsys.readouterr().out)["tallies"]} >= {"min-cut", "two-words"}
+    assert main([*wanted, f"{file}:gives_nothing"]) == 2
+    said = capsys.readouterr().err
+    assert "gives_nothing: expected a Pruning, " in said
+    assert said.endswith("raised by the method 'gives_nothing' at lambda 3/8; saved for replay: disagreement.json\n")
 
 
 @pytest.mark.slow

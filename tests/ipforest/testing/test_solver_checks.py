@@ -1,5 +1,6 @@
 """All solvers pass their checks; solvers that are wrong in one way fail the check of that name."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -74,6 +75,30 @@ def rounds_lambda(instance, lam):
     return optimal(instance, lam.limit_denominator(10)).pruning
 
 
+def rounds_at_the_sixth_digit(instance, lam):
+    return optimal(instance, Fraction(round(lam * 10**6), 10**6)).pruning
+
+
+def counts_in_32_bits(instance, lam):
+    return optimal(replace(instance, errors=np.minimum(instance.errors, 2**31 - 1)), lam).pruning
+
+
+def knows_one_place_of_each_purchase(instance, lam):
+    """Keep the last node of each tree that needs an acquisition, as a dictionary by tree, unit and example does."""
+    if not instance.in_rounds:
+        return optimal(instance, lam)
+    last = {int(j): place for place, j in enumerate(instance.indices)}
+    kept = np.isin(np.arange(instance.n_triples), list(last.values()))
+    ends = np.concatenate([[0], np.cumsum(kept)])[instance.indptr]
+    return optimal(replace(instance, indptr=ends, indices=instance.indices[kept]), lam).pruning
+
+
+def refuses_delayed_tests(instance, lam):
+    if instance.in_rounds:
+        raise ValueError("instance: expected no delayed tests")
+    return optimal(instance, lam)
+
+
 def right_when_small(instance, lam):
     return optimal(instance, lam) if instance.n_internal < 7 else instance.roots_only
 
@@ -115,7 +140,7 @@ def test_the_solvers_pass(check):
     [
         (keeps_an_orphan, "result_is_its_pruning", "expected the parent of each kept node"),
         (states_another_cost, "result_is_its_pruning", "says"),
-        (claims_to_have_proved, "result_is_its_pruning", "optimal, with the gap"),
+        (claims_to_have_proved, "result_is_its_pruning", "has the status 'optimal' with"),
         (bounds_too_high, "bound_is_valid", "above the optimum"),
         (SolverInfo("all", keeps_all, exact=True), "exact_is_optimal", "the optimum is"),
         (SolverInfo("single trees", lies_about_each_tree_alone, exact=True), "exact_is_optimal", "the optimum is"),
@@ -127,6 +152,13 @@ def test_the_solvers_pass(check):
         (SolverInfo("first", looks_at_the_first_tree, exact=True), "order_of_trees_does_not_matter", "order"),
         (SolverInfo("below one", right_below_one, exact=True), "exact_is_optimal", "the optimum is"),
         (SolverInfo("rounds", rounds_lambda, exact=True), "exact_is_optimal", "the optimum is"),
+        (SolverInfo("six digits", rounds_at_the_sixth_digit, exact=True), "exact_is_optimal", "the optimum is"),
+        (SolverInfo("32 bits", counts_in_32_bits, exact=True), "exact_is_optimal", "the optimum is"),
+        (
+            SolverInfo("last place", knows_one_place_of_each_purchase, exact=True),
+            "delayed_tests_are_right_or_refused",
+            "on an instance with a delayed test: the optimum is",
+        ),
         (SolverInfo("small", right_when_small, exact=True), "exact_is_optimal", "the optimum is"),
         (spoils_the_instance, "is_deterministic", "the instance was changed"),
         (takes_any_lambda, "refuses_a_negative_lambda", "expected a ValueError"),
@@ -144,6 +176,10 @@ def test_a_solver_that_spoils_its_instance_leaves_those_of_others_alone():
         dict(check_solver(spoils_the_instance))["is_deterministic"]()
     for _, check in check_solver("min-cut"):
         check()
+
+
+def test_a_solver_may_refuse_delayed_tests():
+    dict(check_solver(SolverInfo("plain", refuses_delayed_tests, exact=True)))["delayed_tests_are_right_or_refused"]()
 
 
 def test_an_optimal_solver_without_promises_passes():
