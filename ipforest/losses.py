@@ -14,7 +14,7 @@ from scipy.special import xlogy
 from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray, places_in
 from ipforest._internal.rational import INT64_SAFE, as_fraction
 from ipforest.choosing.class_costs import read_class_costs
-from ipforest.ensemble.margin_losses import encode_targets
+from ipforest.ensemble.margin_losses import Course, encode_targets
 
 if TYPE_CHECKING:
     from ipforest.ensemble.boosted import BoostedTrees
@@ -155,11 +155,11 @@ def stage_errors(trees: BoostedTrees, loss: str, error_data: ErrorData, resoluti
     if not np.all(np.isfinite(weight) & (weight >= 0)) or not weight.any():
         raise ValueError("error_data: expected finite weights >= 0, some > 0, got other values")
     losses = np.empty(trees.n_nodes)
-    margins = np.tile(trees.base_score, (n_samples, 1))
+    course = trees.margin_loss.course_from(np.tile(trees.base_score, (n_samples, 1)), targets)
     judge = _stage_losses if loss == "stage" else _second_order_losses
     for number, (columns, (start, stop)) in enumerate(zip(trees.output_columns(), trees, strict=True)):
-        losses[start:stop] = judge(trees, number, columns, leaves[number], margins, targets, weight)
-        margins[:, columns] += trees.value[leaves[number]]
+        losses[start:stop] = judge(trees, number, columns, leaves[number], course, weight)
+        course.add(trees.value[leaves[number]], columns)
     roots = trees.tree_offsets[:-1]
     losses = _nonnegative(losses)
     step = _step(losses, float(losses[roots].sum()), n_samples * trees.n_trees, resolution)
@@ -171,18 +171,16 @@ def _second_order_losses(
     number: int,
     columns: slice,
     reached: Int32Array,
-    margins: FloatArray,
-    targets: FloatArray,
+    course: Course,
     weight: FloatArray,
 ) -> FloatArray:
-    loss = trees.margin_loss
     value = trees.value[slice(*trees.tree_offsets[number : number + 2].tolist())]
-    gradient, hessian = loss.derivatives(margins, targets, columns)
+    gradient, hessian = course.derivatives(columns)
     largest = np.abs(value).max(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         deepest = np.where(gradient == 0, 0.0, np.square(gradient) / (2 * hessian))
     offset = np.minimum(deepest, np.abs(gradient) * largest)
-    sums = trees.sums_of_tree(number, reached, weight[:, None] * np.hstack([gradient, hessian, offset]))
+    sums = trees.sums_of_tree(number, reached, weight, (gradient, hessian, offset))
     G, H, C = np.split(sums, 3, axis=1)
     return np.asarray((G * value + H * np.square(value) / 2 + C).sum(axis=1))
 
@@ -192,8 +190,7 @@ def _stage_losses(
     number: int,
     columns: slice,
     reached: Int32Array,
-    margins: FloatArray,
-    targets: FloatArray,
+    course: Course,
     weight: FloatArray,
 ) -> FloatArray:
     loss = trees.margin_loss
@@ -201,9 +198,9 @@ def _stage_losses(
     losses = np.zeros(stop - start)
     rows, node = np.arange(reached.size), reached
     while rows.size:
-        moved = margins[rows]
+        moved = course.margins[rows]
         moved[:, columns] += trees.value[node]
-        lost = weight[rows] * (loss.value(moved, targets[rows]) - _least_loss(trees.link, targets[rows]))
+        lost = weight[rows] * (loss.value(moved, course.targets[rows]) - _least_loss(trees.link, course.targets[rows]))
         losses += np.bincount(node - start, lost, stop - start)
         above = trees.parent[node]
         rows, node = rows[above >= 0], above[above >= 0]

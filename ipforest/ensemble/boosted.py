@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, FloatArray, Int32Array, checked_array, places_in
+from ipforest._internal.arrays import Array, FloatArray, Int32Array, checked_array, in_rows, places_in
 from ipforest.ensemble import routing
 from ipforest.ensemble.links import LINKS, linked
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss
@@ -153,23 +154,28 @@ class BoostedTrees(Trees):
             return replace(self, **fields, value=self.value[:, order])
         return replace(self, **fields, first_output=np.argsort(order)[self.first_output].astype(np.int32))
 
-    def sums_of_tree(self, tree: int, reached: Int32Array, amounts: FloatArray) -> FloatArray:
-        """Sum amounts of the examples that pass each node of one tree.
+    def sums_of_tree(
+        self, tree: int, reached: Int32Array, weight: FloatArray, amounts: Sequence[FloatArray]
+    ) -> FloatArray:
+        """Sum amounts of the examples that pass each node of one tree, times their weights.
 
         Parameters
         ----------
         tree : int
         reached : ndarray of int32, shape (n_samples,)
             The leaf, over all nodes, that each example reaches.
-        amounts : ndarray of float64, shape (n_samples, k)
+        weight : ndarray of float64, shape (n_samples,)
+        amounts : sequence of ndarray of float64, shapes (n_samples, k)
 
         Returns
         -------
-        ndarray of float64, shape (n_nodes_of_the_tree, k)
+        ndarray of float64, shape (n_nodes_of_the_tree, sum of all k)
         """
         start, stop = self.tree_offsets[tree : tree + 2].tolist()
-        sums = np.zeros((stop - start, amounts.shape[1]))
-        routing.add_up(reached - start, amounts, sums)
+        firsts = np.cumsum([0, *(each.shape[1] for each in amounts)]).tolist()
+        sums = np.zeros((stop - start, firsts[-1]))
+        for first, each in zip(firsts, amounts, strict=False):
+            routing.add_up(reached, start, weight, in_rows(each), first, sums)
         parent = self.parent[start:stop]
         routing.accumulate_to_ancestors(np.where(parent < 0, parent, parent - start).astype(np.int32), sums)
         return sums

@@ -14,7 +14,7 @@ from scipy.special import expit, logsumexp
 from ipforest._internal.arrays import Array, FloatArray, in_rows
 from ipforest._internal.kernels import njit
 
-__all__ = ["MARGIN_LOSSES", "MarginLoss", "checked_targets", "checked_weights", "encode_targets"]
+__all__ = ["MARGIN_LOSSES", "Course", "MarginLoss", "checked_targets", "checked_weights", "encode_targets"]
 
 Values = Callable[[FloatArray, FloatArray], FloatArray]
 
@@ -39,10 +39,39 @@ class MarginLoss:
     value : callable (margins, targets) -> ndarray, shape (n_samples,)
         Loss of each example, >= 0 or bounded below; margins and targets have shape (n_samples, n_outputs).
     derivatives : Derivatives
+    course : callable (loss, margins, targets) -> Course, optional
     """
 
     value: Values
     derivatives: Derivatives
+    course: Callable[[MarginLoss, FloatArray, FloatArray], Course] | None = None
+
+    def course_from(self, margins: FloatArray, targets: FloatArray) -> Course:
+        """Begin where margins stand before trees are added to them one after another."""
+        return (self.course or Course)(self, margins, targets)
+
+
+class Course:
+    """Margins to which trees are added, one after another, and the derivatives of their loss.
+
+    Parameters
+    ----------
+    loss : MarginLoss
+    margins : ndarray of float64, shape (n_samples, n_outputs)
+        Changed as trees are added.
+    targets : ndarray of float64, shape (n_samples, n_outputs)
+    """
+
+    def __init__(self, loss: MarginLoss, margins: FloatArray, targets: FloatArray) -> None:
+        self._loss, self.margins, self.targets = loss, margins, targets
+
+    def derivatives(self, outputs: slice) -> tuple[FloatArray, FloatArray]:
+        """Compute those by some outputs, shape (n_samples, n_of_these_outputs)."""
+        return self._loss.derivatives(self.margins, self.targets, outputs)
+
+    def add(self, amounts: FloatArray, outputs: slice) -> None:
+        """Add what a tree says, shape (n_samples, n_of_these_outputs)."""
+        self.margins[:, outputs] += amounts
 
 
 def _square_derivatives(
@@ -99,6 +128,65 @@ def _softmax(margins: FloatArray, first: int, past: int) -> FloatArray:
     return p
 
 
+LEAST_TOTAL, MOST_TOTAL = 1e-100, 1e100
+"""Exponentials of an example are taken anew, from its largest margin, where their sum has left these bounds."""
+
+
+class _SoftmaxCourse(Course):
+    """Keeps the exponential of each margin, so that a tree takes one per example and output that it adds to."""
+
+    def __init__(self, loss: MarginLoss, margins: FloatArray, targets: FloatArray) -> None:
+        super().__init__(loss, margins, in_rows(targets))
+        self._reference = margins.max(axis=1)
+        self._exponentials = np.exp(margins - self._reference[:, None])
+
+    def derivatives(self, outputs: slice) -> tuple[FloatArray, FloatArray]:
+        first, past, _ = outputs.indices(self.margins.shape[1])
+        return _derivatives_so_far(self.margins, self.targets, first, past, self._exponentials, self._reference)
+
+    def add(self, amounts: FloatArray, outputs: slice) -> None:
+        first, past, _ = outputs.indices(self.margins.shape[1])
+        _move_on(self.margins, in_rows(amounts), first, past, self._exponentials, self._reference)
+
+
+@njit
+def _derivatives_so_far(
+    margins: FloatArray,
+    targets: FloatArray,
+    first: int,
+    past: int,
+    exponentials: FloatArray,
+    reference: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Compute what `_softmax_derivatives` does from exponentials of margins less an example's reference."""
+    n, n_classes = margins.shape
+    gradient, hessian = np.empty((n, past - first)), np.empty((n, past - first))
+    for i in range(n):
+        total = 0.0
+        for k in range(n_classes):
+            total += exponentials[i, k]
+        if not LEAST_TOTAL < total < MOST_TOTAL:
+            reference[i], total = margins[i].max(), 0.0
+            for k in range(n_classes):
+                exponentials[i, k] = exp(margins[i, k] - reference[i])
+                total += exponentials[i, k]
+        for k in range(first, past):
+            p = exponentials[i, k] / total
+            gradient[i, k - first], hessian[i, k - first] = p - targets[i, k], p * (1.0 - p)
+    return gradient, hessian
+
+
+@njit
+def _move_on(
+    margins: FloatArray, amounts: FloatArray, first: int, past: int, exponentials: FloatArray, reference: FloatArray
+) -> None:
+    """Add to some margins, and take their exponentials."""
+    for i in range(margins.shape[0]):
+        for k in range(first, past):
+            margins[i, k] += amounts[i, k - first]
+            exponentials[i, k] = exp(margins[i, k] - reference[i])
+
+
 MARGIN_LOSSES: dict[str, MarginLoss] = {
     "identity": MarginLoss(
         value=lambda margins, targets: np.square(margins - targets).sum(axis=1) / 2,
@@ -119,6 +207,7 @@ MARGIN_LOSSES: dict[str, MarginLoss] = {
     "multinomial logit": MarginLoss(
         value=lambda margins, targets: logsumexp(margins, axis=1) - (targets * margins).sum(axis=1),
         derivatives=_softmax_derivatives,
+        course=_SoftmaxCourse,
     ),
 }
 """Half the squared error, the Poisson loss without its constant, and the log loss."""

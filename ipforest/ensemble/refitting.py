@@ -102,18 +102,18 @@ def refit_by_newton(
     """
     sample = _Sample.of(trees, X, y, sample_weight)
     value = trees.value.copy()
-    margins = np.tile(trees.base_score, (sample.leaves.shape[1], 1))
-    weight = sample.weight[:, None]
+    course = sample.loss.course_from(np.tile(trees.base_score, (sample.leaves.shape[1], 1)), sample.targets)
+    ones = np.ones((sample.leaves.shape[1], 1))
     for number, ((start, stop), columns) in enumerate(zip(trees, trees.output_columns(), strict=True)):
         check()
         reached = sample.leaves[number]
-        gradient, hessian = sample.loss.derivatives(margins, sample.targets, columns)
-        sums = trees.sums_of_tree(number, reached, np.hstack([weight * gradient, weight * hessian, weight]))
+        gradient, hessian = course.derivatives(columns)
+        sums = trees.sums_of_tree(number, reached, sample.weight, (gradient, hessian, ones))
         G, H = np.split(sums[:, :-1], 2, axis=1)
         passed = sums[:, -1] > 0
         steps = -learning_rate * G / np.maximum(H + l2, TINY)
         value[start:stop][passed] = steps[passed]
-        margins[:, columns] += value[reached]
+        course.add(value[reached], columns)
     return replace(trees, value=value)
 
 

@@ -440,11 +440,14 @@ def last_nodes(parent: Array, split: Array, last: Array) -> None:
 
 
 @njit
-def add_up(places: Array, amounts: Array, totals: Array) -> None:
-    """Add each row of ``amounts`` (n, k) to the row of ``totals`` that ``places`` (n,) names."""
+def add_up(places: Array, before: int, weight: Array, amounts: Array, first: int, totals: Array) -> None:
+    """Add rows of ``amounts`` (n, k), times ``weight`` (n,), to rows of ``totals``, from column ``first`` on.
+
+    Which row, ``places`` (n,) says, less ``before``.
+    """
     for i in range(places.size):
-        for column in range(totals.shape[1]):
-            totals[places[i], column] += amounts[i, column]
+        for column in range(amounts.shape[1]):
+            totals[places[i] - before, first + column] += weight[i] * amounts[i, column]
 
 
 @njit
