@@ -290,6 +290,10 @@ class FeatureCosts:
         """Whether the features are what is priced, in that order, and not columns computed from it."""
         return np.array_equal(self.sources, np.arange(len(self.prices)))
 
+    def sources_of(self, features: Iterable[int]) -> list[int]:
+        """List the priced features from which some columns are computed, each once, ascending."""
+        return sorted({int(self.sources[feature]) for feature in features})
+
     @property
     def n_units(self) -> int:
         """Number of things that can be bought: K of the papers."""

@@ -88,6 +88,10 @@ class CsvFormat:
                 ) from None
 
 
+RECOGNISED = CsvFormat()
+"""Nothing of how a file is written is known beforehand."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """The rows of a delimited file, stripped, without blank lines.

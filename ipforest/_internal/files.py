@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 
 def write_file(path: str | Path, write: Callable[[Path], object]) -> Path:
@@ -49,6 +50,11 @@ def write_file(path: str | Path, write: Callable[[Path], object]) -> Path:
 def write_text(path: str | Path, text: str) -> Path:
     """Write a text file whole or not at all; see `write_file`."""
     return write_file(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def write_figure(path: str | Path, figure: Any) -> Path:
+    """Write a figure of matplotlib whole or not at all; see `write_file`."""
+    return write_file(path, lambda temporary: figure.savefig(temporary, dpi=150, bbox_inches="tight"))
 
 
 def _flush(path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from ipforest._internal.arrays import FloatArray
 from ipforest.adaptive.approximation import AdaptiveApproximation, GateSearch, Training
 from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.distances import KullbackLeibler
+from ipforest.choosing.lambdas import swept_lambdas
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator.checks import check_integer
 from ipforest.growing import GrownTree
@@ -123,12 +123,13 @@ class AdaptGbrt(AdaptiveApproximation):
     growth: PairGrowth | None = None
 
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:
-        lambdas = self._search.lambdas
-        if isinstance(lambdas, Integral):
-            cheapest = min(self.costs_.positive_costs, default=1.0)
-            most = float(training.targets.var(axis=0).sum()) / 2 / cheapest
-            lambdas = most * np.geomspace(MAX_LAMBDA_SHARE, MIN_LAMBDA_SHARE, lambdas)
-        return [(float(share), float(lam)) for share in self._search.shares for lam in lambdas]
+        most = float(training.targets.var(axis=0).sum()) / 2 / min(self.costs_.positive_costs, default=1.0)
+
+        def grid(size: int) -> FloatArray:
+            return most * np.geomspace(MAX_LAMBDA_SHARE, MIN_LAMBDA_SHARE, size)
+
+        lambdas = swept_lambdas(self._search.lambdas, grid)
+        return [(float(share), lam) for share in self._search.shares for lam in lambdas]
 
     def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:
         """Boost, and read out gate and classifier after several numbers of rounds."""

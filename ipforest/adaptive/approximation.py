@@ -29,7 +29,7 @@ from ipforest.adaptive.full_model import (
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
-from ipforest.classifier_trees.tree_estimator import check_lambdas
+from ipforest.choosing.lambdas import check_lambdas
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.adaptive.approximation import AdaptiveApproximation, PairSearch, Training
 from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.gated_policy import LinearScores
+from ipforest.choosing.lambdas import geometric_grid, swept_lambdas
 from ipforest.classifier_trees.feature_map import ScaledFeatures
-from ipforest.classifier_trees.tree_estimator import geometric_grid
 from ipforest.learners.greedy_miser import Logistic, Squared
 from ipforest.settings import Grouped
 
@@ -61,11 +60,11 @@ class L1Baseline(AdaptiveApproximation):
             )
         self.feature_map_ = ScaledFeatures(scale=self.scale).fit(training.X, training.targets)
         self._phi, self._labels = self.feature_map_.transform(training.X), training.targets[:, 0].astype(int)
-        lambdas = self._search.lambdas
-        if isinstance(lambdas, Integral):
-            least = l1_min_c(self._phi, self._labels, loss="log", intercept_scaling=INTERCEPT_SCALING)
-            lambdas = geometric_grid(1 / (least * len(self._phi)), int(lambdas))
-        return [(np.nan, float(lam)) for lam in lambdas]
+        return [(np.nan, lam) for lam in swept_lambdas(self._search.lambdas, self._grid)]
+
+    def _grid(self, size: int) -> list[float]:
+        least = l1_min_c(self._phi, self._labels, loss="log", intercept_scaling=INTERCEPT_SCALING)
+        return geometric_grid(1 / (least * len(self._phi)), size)
 
     def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:
         """Choose features, fit classifier and gate; cut the gate's scores at each share of the training examples."""

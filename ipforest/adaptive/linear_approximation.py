@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -15,8 +14,8 @@ from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.distances import Distance
 from ipforest.adaptive.gated_policy import LinearScores
 from ipforest.adaptive.linear_pair import AlternationSettings, LinearProblem, UnitNorm, best_fit
+from ipforest.choosing.lambdas import geometric_grid, swept_lambdas
 from ipforest.classifier_trees.feature_map import ScaledFeatures
-from ipforest.classifier_trees.tree_estimator import geometric_grid
 from ipforest.learners.greedy_miser import Logistic, Squared
 from ipforest.settings import Grouped
 
@@ -54,14 +53,13 @@ class LinearApproximation(AdaptiveApproximation):
         self.feature_map_ = ScaledFeatures(scale=self.scale).fit(training.X, training.targets)
         self._phi = self.feature_map_.transform(training.X)
         self._seed = self._random_seed()
-        lambdas = self._search.lambdas
-        if isinstance(lambdas, Integral):
-            misses = Logistic().residuals(training.targets, np.tile(self._base(training), (len(self._phi), 1)))
-            lambdas = geometric_grid(UnitNorm(self.costs_).dual(self._phi.T @ misses / len(misses)), int(lambdas))
-        return [(share, float(lam)) for share in self._search.shares for lam in lambdas]
+        lambdas = swept_lambdas(self._search.lambdas, partial(self._grid, training))
+        return [(share, lam) for share in self._search.shares for lam in lambdas]
 
-    def _base(self, training: Training) -> Any:
-        return Logistic().base(training.targets)
+    def _grid(self, training: Training, size: int) -> list[float]:
+        loss, targets = Logistic(), training.targets
+        misses = loss.residuals(targets, np.tile(loss.base(targets), (len(targets), 1)))
+        return geometric_grid(UnitNorm(self.costs_).dual(self._phi.T @ misses / len(misses)), size)
 
     def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:
         """Alternate, and read off gate and classifier."""

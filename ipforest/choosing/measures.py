@@ -278,6 +278,14 @@ def read_scoring(scoring: Any) -> Scorer:
     return scorer
 
 
+def listed_scoring(scoring: Any) -> list[Any]:
+    """List one measure or several, each of which `read_scoring` can read."""
+    listed = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
+    for each in listed:
+        read_scoring(each)
+    return listed
+
+
 def name_of(scoring: Any) -> str:
     """Name a measure for an axis or a table."""
     if isinstance(scoring, str):

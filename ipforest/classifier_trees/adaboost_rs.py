@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, cast
 
 import numpy as np
@@ -29,6 +29,7 @@ N_LENGTHS = 40
 """How many numbers of draws are tried."""
 
 
+@dataclass(eq=False, repr=False)
 class AdaBoostVotes(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """The trees of AdaBoost as features: each votes -1 or 1.
 
@@ -54,13 +55,11 @@ class AdaBoostVotes(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
 
     dtype = np.float32
 
-    def __init__(
-        self, n_trees: int = 200, *, max_depth: int = 2, max_bins: int | None = 64, random_state: Any = None
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_depth = max_depth
-        self.max_bins = max_bins
-        self.random_state = random_state
+    n_trees: int = 200
+    _: KW_ONLY
+    max_depth: int = 2
+    max_bins: int | None = 64
+    random_state: Any = None
 
     def fit(self, X: Array, y: Array) -> Self:
         """Boost trees on examples (n_samples, n_features) and labels -1 and 1."""

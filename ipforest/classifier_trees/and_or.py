@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
 
 from ipforest._internal.arrays import BoolArray, FloatArray
+from ipforest.choosing.lambdas import check_lambdas, geometric_grid, swept_lambdas
 from ipforest.classifier_trees.classifier_tree import TERMINAL, ClassifierTree
 from ipforest.classifier_trees.objective import distinct
 from ipforest.classifier_trees.smooth_losses import LogisticLoss
@@ -18,8 +18,6 @@ from ipforest.classifier_trees.tree_estimator import (
     ClassifierTreeEstimator,
     Examples,
     check_class_weight,
-    check_lambdas,
-    geometric_grid,
 )
 from ipforest.settings import Grouped, Settings, checked
 
@@ -104,16 +102,8 @@ class AndOrCascade(ClassifierTreeEstimator):
         rows, share = distinct(training.phi, training.target)
         phi, target = training.phi[rows], training.target[rows]
         problem = _Cascade(phi, target, share * self._weights(target), price, self._stages())
-        lambdas = self._grid(problem)
+        lambdas = swept_lambdas(self._objective.lambdas, problem.grid)
         return [(lam, problem.solve(lam)) for lam in lambdas]
-
-    def _grid(self, problem: _Cascade) -> list[float]:
-        lambdas = self._objective.lambdas
-        if not isinstance(lambdas, Integral):
-            return [float(lam) for lam in lambdas]
-        gain = 0.5 * (problem.weight * problem.target) @ problem.phi
-        alone = np.divide(np.abs(gain), problem.price, out=np.zeros_like(gain), where=problem.price > 0)
-        return geometric_grid(float(alone.max()), int(lambdas))
 
     def _stages(self) -> BoolArray:
         """Return which weights each stage may use, shape (n_stages, n_weights)."""
@@ -137,6 +127,12 @@ class _Cascade:
         self.phi, self.target, self.weight, self.price, self.stages = phi, target, weight, price, stages
         self.positive = target > 0
         self.loss = LogisticLoss()
+
+    def grid(self, size: int) -> list[float]:
+        """Return lambdas below the one from which on no weight alone pays."""
+        gain = 0.5 * (self.weight * self.target) @ self.phi
+        alone = np.divide(np.abs(gain), self.price, out=np.zeros_like(gain), where=self.price > 0)
+        return geometric_grid(float(alone.max()), size)
 
     def solve(self, lam: float) -> ClassifierTree:
         """Train all stages, in turn, until the objective falls no further; leave out those that use nothing."""

@@ -16,45 +16,7 @@ COLLINEAR = 1e-9
 """Share of its variance up to which a column counts as explained by the chosen ones."""
 
 
-class ASTC(CSTC):
-    """A `CSTC` whose nodes choose their features greedily: the most explained variance per price first.
-
-    Each node, from the root downwards, takes the feature that lowers the squared loss of the examples that reach it
-    most per price, what its path has bought being free, until the best no longer lowers it by lambda times its price.
-    Nothing is relaxed, and no node is optimised again: training is much faster than that of `CSTC`.
-
-    Parameters
-    ----------
-    loss, objective, feature_map, descent, validation_fraction, n_jobs
-        See `CSTC`; ``objective.rho`` is the fall in loss for which a feature that is free is still used.
-    feature_costs, split_cost, budget, random_state
-        See `CSTC`.
-
-    Notes
-    -----
-    The paper of Kusner et al. ("Feature-cost sensitive learning with submodular trees of classifiers", AAAI 2014) is
-    not at hand; those that cite it give its idea, greedy choice by the approximately submodular explained variance.
-    Left open, and settled here: a node's budget is set by lambda, thresholds stay where they send half of the examples
-    up, and with logistic loss the features are chosen by squared loss on labels -1 and 1, as in the others.
-    """
-
-    @staticmethod
-    def fit_node(objective: Objective, tree: ClassifierTree, node: int, descent: DescentSettings) -> ClassifierTree:
-        """Fit a leaf on features that are chosen greedily."""
-        return greedy_leaf(objective, tree, node, descent)
-
-    def _optimised(
-        self,
-        objective: Objective,
-        tree: ClassifierTree,
-        descent: DescentSettings,
-        held_out: Objective,
-        prune: Prune | None,
-    ) -> ClassifierTree:
-        return tree
-
-
-def greedy_leaf(objective: Objective, tree: ClassifierTree, node: int, descent: DescentSettings) -> ClassifierTree:
+def greedy_leaf(objective: Objective, tree: ClassifierTree, node: int, settings: DescentSettings) -> ClassifierTree:
     """Fit a leaf on features that are chosen greedily; what nodes above it use is free."""
     reach = tree.traverse(tree.scores(objective.phi))[0][:, node]
     if not (objective.sample_weight * reach).any():
@@ -63,7 +25,7 @@ def greedy_leaf(objective: Objective, tree: ClassifierTree, node: int, descent: 
     bought = np.asarray(objective.resources.used(tree.coef[above]).any(axis=1))
     support = choose_greedily(objective, reach, bought)
     alone = ClassifierTree.single(np.zeros(support.size))
-    fitted = fit_leaf(without_cost(objective, reach, support), alone, 0, descent)
+    fitted = fit_leaf(without_cost(objective, reach, support), alone, 0, settings)
     coef = np.zeros(tree.coef.shape[1])
     coef[support] = fitted.coef[0]
     return tree.with_node(node, coef, float(fitted.intercept[0]))
@@ -118,3 +80,33 @@ def _centred_moments(objective: Objective, reach: FloatArray) -> tuple[FloatArra
     centred = root * (objective.phi - weight @ objective.phi / total)
     target = root[:, 0] * (objective.target - float(weight @ objective.target) / total)
     return centred.T @ centred, centred.T @ target
+
+
+class ASTC(CSTC):
+    """A `CSTC` whose nodes choose their features greedily: the most explained variance per price first.
+
+    Each node, from the root downwards, takes the feature that lowers the squared loss of the examples that reach it
+    most per price, what its path has bought being free, until the best no longer lowers it by lambda times its price.
+    Nothing is relaxed, and no node is optimised again: training is much faster than that of `CSTC`.
+
+    Parameters
+    ----------
+    loss, objective, feature_map, descent, validation_fraction, n_jobs
+        See `CSTC`; ``objective.rho`` is the fall in loss for which a feature that is free is still used.
+    feature_costs, split_cost, budget, random_state
+        See `CSTC`.
+
+    Notes
+    -----
+    The paper of Kusner et al. ("Feature-cost sensitive learning with submodular trees of classifiers", AAAI 2014) is
+    not at hand; those that cite it give its idea, greedy choice by the approximately submodular explained variance.
+    Left open, and settled here: a node's budget is set by lambda, thresholds stay where they send half of the examples
+    up, and with logistic loss the features are chosen by squared loss on labels -1 and 1, as in the others.
+    """
+
+    fit_node = staticmethod(greedy_leaf)
+
+    def _optimised(
+        self, objective: Objective, tree: ClassifierTree, held_out: Objective, prune: Prune | None
+    ) -> ClassifierTree:
+        return tree

@@ -213,7 +213,7 @@ def fit_leaf(objective: Objective, tree: ClassifierTree, node: int, settings: De
     problem = objective.problem_at(tree, node, scores)
     if not problem.counted.any():
         return tree
-    loose = objective.cost.loose_bound(tree, node, problem.squares, problem.arrival, problem.leaving)
+    loose = objective.cost.bound(tree, node, problem.squares, problem.arrival, loose=True)
     start = _minimiser(problem, settings)(_Block.of(tree, node), _Bound(loose, np.ones(tree.coef.shape[1])))
     tree = start.put(tree, node)
     scores[:, node] = objective.phi @ start.coef + start.intercept
@@ -226,7 +226,8 @@ def _point_at(problem: NodeProblem, block: _Block) -> _Point:
     score = goal.phi @ block.coef + block.intercept
     squares = problem.squares.copy()
     squares[:, problem.node] = goal.resources.squares(block.coef)[:, 0]
-    cost = goal.cost.bound(problem.tree, problem.node, squares, *problem.shares(score, block.threshold))
+    arrival, _ = problem.shares(score, block.threshold)
+    cost = goal.cost.bound(problem.tree, problem.node, squares, arrival)
     gamma = np.abs(block.coef)
     value = problem.bounded(score, block.threshold, squares[:, problem.node], cost)[0]
     value += goal.rho * float(gamma.sum()) + goal.ridge_term(block.coef)

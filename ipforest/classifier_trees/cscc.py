@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
-from ipforest.classifier_trees.objective import Objective
 from ipforest.classifier_trees.relaxed_tree import RelaxedObjective, RelaxedTreeEstimator
-from ipforest.classifier_trees.structure import chain
+from ipforest.classifier_trees.structure import Initialisation
 from ipforest.classifier_trees.tree_estimator import Examples, check_class_weight
 from ipforest.estimator.checks import check_integer
 from ipforest.settings import Grouped, checked
@@ -62,5 +60,5 @@ class CSCC(RelaxedTreeEstimator):
     def _class_weight(self) -> Any:
         return self._objective.class_weight
 
-    def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
-        return chain(objective, self._objective.n_nodes, descent, self.fit_node)
+    def _initial(self, start: Initialisation, validation: Examples) -> ClassifierTree:
+        return start.chain(self._objective.n_nodes)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
-from ipforest.classifier_trees.objective import Objective
 from ipforest.classifier_trees.relaxed_tree import RelaxedObjective, RelaxedTreeEstimator
-from ipforest.classifier_trees.structure import full_tree, grown, pruned
+from ipforest.classifier_trees.structure import Initialisation, pruned
 from ipforest.classifier_trees.tree_estimator import Examples
 from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.settings import Grouped, checked
@@ -103,12 +101,11 @@ class CSTC(RelaxedTreeEstimator):
     loss: str = "squared"
     objective: TreeObjective | None = None
 
-    def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
+    def _initial(self, start: Initialisation, validation: Examples) -> ClassifierTree:
         depth = self._objective.depth
         if self._objective.structure == "greedy":
-            badness = self._badness(validation)
-            return grown(objective, validation.phi, badness, 2**depth - 1, descent, self.fit_node)
-        return full_tree(objective, depth, descent, self.fit_node)
+            return start.grown(validation.phi, self._badness(validation), 2**depth - 1)
+        return start.full_tree(depth)
 
     def _prune(self, tree: ClassifierTree, validation: Examples) -> ClassifierTree:
         return pruned(tree, self._badness(validation)) if self._objective.structure == "pruned" else tree

@@ -45,14 +45,12 @@ class RelaxedCost(Protocol):
         """
 
     def bound(
-        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, *, loose: bool = False
     ) -> CostBound:
-        """Bound the cost by a quadratic in the weights of one node that touches it at the given tree."""
+        """Bound the cost by a quadratic in the weights of one node that touches it at the given tree.
 
-    def loose_bound(
-        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
-    ) -> CostBound:
-        """Bound the cost with eta = 1 for the resources that no other node pays: where a node starts from nothing."""
+        A loose bound has eta = 1 for the resources that no other node pays: where a node starts from nothing.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +64,9 @@ class PathCost:
         return float(self.resources.prices @ np.sqrt(squares @ tree.on_path.T) @ leaving)
 
     def bound(
-        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, *, loose: bool = False
     ) -> CostBound:
-        """Bound the cost with eta at its best; see `RelaxedCost.bound`."""
-        return self._bound(tree, node, squares, loose=False)
-
-    def loose_bound(
-        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
-    ) -> CostBound:
-        """Bound the cost with eta = 1 where the path pays nothing; see `RelaxedCost.loose_bound`."""
-        return self._bound(tree, node, squares, loose=True)
-
-    def _bound(self, tree: ClassifierTree, node: int, squares: FloatArray, *, loose: bool) -> CostBound:
+        """Bound the cost over the paths through one node; see `RelaxedCost.bound`."""
         below = tree.on_path[:, node]
         others = tree.on_path[below].copy()
         others[:, node] = False
@@ -125,20 +114,12 @@ class StageCost:
         return float(self.resources.prices @ np.sqrt(squares @ arrival**2))
 
     def bound(
-        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, *, loose: bool = False
     ) -> CostBound:
-        """Bound the cost with eta at its best; see `RelaxedCost.bound`."""
-        return self._bound(node, squares, np.sqrt(squares @ arrival**2))
-
-    def loose_bound(
-        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
-    ) -> CostBound:
-        """Bound the cost with eta = 1 where nothing is paid; see `RelaxedCost.loose_bound`."""
+        """Bound the cost of all nodes; see `RelaxedCost.bound`."""
         eta = np.sqrt(squares @ arrival**2)
-        eta[eta == 0] = 1
-        return self._bound(node, squares, eta)
-
-    def _bound(self, node: int, squares: FloatArray, eta: FloatArray) -> CostBound:
+        if loose:
+            eta[eta == 0] = 1
         prices = self.resources.prices
         slope = 0.5 * np.divide(prices, eta, out=np.zeros_like(eta), where=eta > 0)
         return _StageBound((eta == 0) & (prices > 0), slope, slope @ squares, 0.5 * float(prices @ eta), node)

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -15,18 +14,17 @@ from sklearn.base import is_classifier
 
 from ipforest._internal.arrays import FloatArray
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest.choosing.lambdas import check_lambdas, geometric_grid, swept_lambdas
 from ipforest.classifier_trees.block_descent import DescentSettings, descend, fit_leaf
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.fine_tuning import fine_tuned
 from ipforest.classifier_trees.objective import Objective, distinct
 from ipforest.classifier_trees.relaxation import PathCost, RelaxedCost
 from ipforest.classifier_trees.smooth_losses import LOSSES
-from ipforest.classifier_trees.structure import Measure
+from ipforest.classifier_trees.structure import Initialisation, Measure
 from ipforest.classifier_trees.tree_estimator import (
     ClassifierTreeEstimator,
     Examples,
-    check_lambdas,
-    geometric_grid,
     largest_lambda,
 )
 from ipforest.estimator.checks import check_positive
@@ -76,26 +74,18 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
     exits_pay = False
     trains_with_weights = True
 
-    @staticmethod
-    def fit_node(objective: Objective, tree: ClassifierTree, node: int, descent: DescentSettings) -> ClassifierTree:
-        """Fit a leaf from nothing; see `fit_leaf`."""
-        return fit_leaf(objective, tree, node, descent)
+    fit_node = staticmethod(fit_leaf)
 
     @abstractmethod
-    def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
+    def _initial(self, start: Initialisation, validation: Examples) -> ClassifierTree:
         """Give every node a place and initialise it."""
 
     def _optimised(
-        self,
-        objective: Objective,
-        tree: ClassifierTree,
-        descent: DescentSettings,
-        held_out: Objective,
-        prune: Prune | None,
+        self, objective: Objective, tree: ClassifierTree, held_out: Objective, prune: Prune | None
     ) -> ClassifierTree:
         """Optimise all nodes of an initialised tree, and prune it after each sweep where that is asked for."""
         validate = partial(exact_objective, held_out)
-        return descend(objective, tree, descent, validate=validate, prune=prune)
+        return descend(objective, tree, self._descent, validate=validate, prune=prune)
 
     def _prune(self, tree: ClassifierTree, validation: Examples) -> ClassifierTree:
         """Take nodes away from a tree by what they are worth on validation data."""
@@ -104,7 +94,7 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
     def _badness(self, validation: Examples) -> Measure:
         """Measure trees on validation data, for the structure."""
         classify = is_classifier(self)
-        return lambda tree: validation.badness(tree, classify=classify)
+        return lambda tree: validation.badness(tree.answer(validation.phi), classify=classify)
 
     def _cost(self) -> RelaxedCost:
         return PathCost(self.resources_)
@@ -115,21 +105,18 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
 
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         objective, held_out = self._objective_on(training), self._objective_on(validation)
-        lambdas = self._grid(objective)
+        lambdas = swept_lambdas(self._objective.lambdas, partial(self._grid, objective))
         found = Parallel(n_jobs=self.n_jobs)(
             delayed(self._learn_at)(replace(objective, lam=lam), replace(held_out, lam=lam), validation)
             for lam in lambdas
         )
         return list(zip(lambdas, found, strict=True))
 
-    def _grid(self, objective: Objective) -> list[float]:
-        """Return the lambdas: those asked for, or a grid below the largest, see `largest_lambda`."""
-        lambdas = self._objective.lambdas
-        if not isinstance(lambdas, Integral):
-            return [float(lam) for lam in lambdas]
+    def _grid(self, objective: Objective, size: int) -> list[float]:
+        """Return a grid of lambdas below the largest, see `largest_lambda`."""
         slope = objective.loss.derivative(np.full(objective.target.size, self.prior_), objective.target)
         gain = (objective.share * objective.sample_weight * slope) @ objective.phi
-        return geometric_grid(largest_lambda(gain, self.resources_), int(lambdas))
+        return geometric_grid(largest_lambda(gain, self.resources_), size)
 
     def _objective_on(self, examples: Examples) -> Objective:
         rows, share = distinct(examples.phi, examples.target)
@@ -151,10 +138,10 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
     def _learn_at(self, objective: Objective, held_out: Objective, validation: Examples) -> ClassifierTree:
         descent = self._descent
         prune = partial(self._prune, validation=validation)
-        tree = self._initial(objective, validation, descent)
+        tree = self._initial(Initialisation(objective, descent, self.fit_node), validation)
         if descent.pruning == "before":
             tree = prune(tree)
-        tree = self._optimised(objective, tree, descent, held_out, prune if descent.pruning == "within" else None)
+        tree = self._optimised(objective, tree, held_out, prune if descent.pruning == "within" else None)
         if descent.pruning != "before":
             tree = prune(tree)
         return fine_tuned(objective, tree, descent, held_out) if descent.fine_tune else tree
@@ -162,7 +149,6 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
 
 def exact_objective(objective: Objective, tree: ClassifierTree) -> float:
     """Compute loss plus lambda times cost, not relaxed, of what examples get and pay under hard thresholds: (1)."""
-    last = tree.route(objective.phi)
-    losses: FloatArray = objective.loss.value(tree.answer(objective.phi, last), objective.target)
-    costs = objective.resources.path_cost(tree.coef, tree.on_path)[last]
-    return float(objective.share @ (objective.sample_weight * losses + objective.lam * costs))
+    _, scores, paid = objective.resources.outcome(tree, objective.phi)
+    losses: FloatArray = objective.loss.value(scores, objective.target)
+    return float(objective.share @ (objective.sample_weight * losses + objective.lam * paid))

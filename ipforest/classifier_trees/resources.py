@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
-from ipforest._internal.arrays import BoolArray, FloatArray
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
+from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.costs import FeatureCosts
+
+
+class Outcome(NamedTuple):
+    """What comes of examples in a tree of classifiers; all have shape (n_samples,).
+
+    Parameters
+    ----------
+    last : ndarray of int64
+        The node by whose terminal element each example leaves.
+    scores : ndarray of float64
+        What it answers.
+    paid : ndarray of float64
+    """
+
+    last: IntArray
+    scores: FloatArray
+    paid: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +101,11 @@ class Resources:
         """Return which resources each node needs, shape (n_resources, n_nodes)."""
         return np.asarray(self.members @ (np.atleast_2d(coef) != 0).T) > 0
 
-    def path_cost(self, coef: FloatArray, on_path: BoolArray) -> FloatArray:
+    def path_cost(self, tree: ClassifierTree) -> FloatArray:
         """Compute what leaving by each node costs, (8): everything that nodes on its path need, shape (n_nodes,)."""
-        return np.asarray(self.prices @ (self.used(coef) @ on_path.T))
+        return np.asarray(self.prices @ (self.used(tree.coef) @ tree.on_path.T))
+
+    def outcome(self, tree: ClassifierTree, phi: FloatArray) -> Outcome:
+        """Send examples through a tree, phi of shape (n_samples, n_weights)."""
+        last = tree.route(phi)
+        return Outcome(last, tree.answer(phi, last), self.path_cost(tree)[last])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -19,36 +20,87 @@ NodeFit: TypeAlias = Callable[[Objective, ClassifierTree, int, DescentSettings],
 """Fits a leaf from nothing and gives the tree with it; `fit_leaf` is one."""
 
 
-def full_tree(
-    objective: Objective, depth: int, settings: DescentSettings, fit_node: NodeFit = fit_leaf
-) -> ClassifierTree:
-    """Initialise a balanced tree from the root downwards, each node as if it were a leaf (section 3.4.2).
+@dataclass(frozen=True, slots=True, eq=False)
+class Initialisation:
+    """Where the descent starts: trees whose nodes were fitted one after another, each as if it were a leaf.
 
     Parameters
     ----------
     objective : Objective
-    depth : int
-        Levels of classifiers: 2 ** depth - 1 nodes.
     settings : DescentSettings
+        Its ``sent_up`` is the share of the examples at a node that its threshold sends to the upper child.
     fit_node : callable
     """
-    tree = _root(objective, settings, fit_node)
-    for node in range(2 ** (depth - 1) - 1):
-        tree = _split(objective, tree, node, settings.sent_up)
-        for above in (True, False):
-            tree = _with_fitted_child(objective, tree, node, above=above, settings=settings, fit_node=fit_node)
-    return tree
 
+    objective: Objective
+    settings: DescentSettings
+    fit_node: NodeFit = fit_leaf
 
-def chain(
-    objective: Objective, n_nodes: int, settings: DescentSettings, fit_node: NodeFit = fit_leaf
-) -> ClassifierTree:
-    """Initialise a cascade from left to right, each node as if it were the last (section 4)."""
-    tree = _root(objective, settings, fit_node)
-    for node in range(n_nodes - 1):
-        tree = _split(objective, tree, node, settings.sent_up)
-        tree = _with_fitted_child(objective, tree, node, above=True, settings=settings, fit_node=fit_node)
-    return tree
+    def full_tree(self, depth: int) -> ClassifierTree:
+        """Initialise a balanced tree of 2 ** depth - 1 nodes from the root downwards (section 3.4.2)."""
+        tree = self._root()
+        for node in range(2 ** (depth - 1) - 1):
+            tree = self._split(tree, node)
+            for above in (True, False):
+                tree = self._with_fitted_child(tree, node, above=above)
+        return tree
+
+    def chain(self, n_nodes: int) -> ClassifierTree:
+        """Initialise a cascade from left to right (section 4)."""
+        tree = self._root()
+        for node in range(n_nodes - 1):
+            tree = self._with_fitted_child(self._split(tree, node), node, above=True)
+        return tree
+
+    def grown(self, validation: FloatArray, measure: Measure, max_nodes: int) -> ClassifierTree:
+        """Add the potential node that makes the validation value best, as long as one makes it better (3.6.2).
+
+        Parameters
+        ----------
+        validation : ndarray of float64, shape (n_validation, n_weights)
+            A new node's threshold parts those of these examples that reach it.
+        measure : callable
+        max_nodes : int
+        """
+        tree = self._root()
+        value = measure(tree)
+        potential: dict[tuple[int, bool], ClassifierTree] = {}
+        newest = 0
+        while tree.n_nodes < max_nodes:
+            tree = self._split(tree, newest, validation)
+            for above in (True, False):
+                potential[newest, above] = self._with_fitted_child(tree, newest, above=above)
+            trials = {
+                place: tree.with_child(
+                    place[0], above=place[1], coef=fitted.coef[-1], intercept=float(fitted.intercept[-1])
+                )
+                for place, fitted in potential.items()
+            }
+            values = {place: measure(trial) for place, trial in trials.items()}
+            best = min(values, key=values.__getitem__)
+            if values[best] >= value:
+                break
+            tree, value = trials[best], values[best]
+            del potential[best]
+            newest = tree.n_nodes - 1
+        return tree
+
+    def _root(self) -> ClassifierTree:
+        root = ClassifierTree.single(np.zeros(self.objective.phi.shape[1]))
+        return self.fit_node(self.objective, root, 0, self.settings)
+
+    def _with_fitted_child(self, tree: ClassifierTree, node: int, *, above: bool) -> ClassifierTree:
+        tree = tree.with_child(node, above=above, coef=np.zeros(tree.coef.shape[1]), intercept=0.0)
+        return self.fit_node(self.objective, tree, tree.n_nodes - 1, self.settings)
+
+    def _split(self, tree: ClassifierTree, node: int, validation: FloatArray | None = None) -> ClassifierTree:
+        """Set a leaf's threshold so that a share of the examples that reach it goes to its upper child."""
+        goal = self.objective
+        phi, share = (goal.phi, goal.share) if validation is None else (validation, 1 / validation.shape[0])
+        scores = tree.scores(phi)
+        arrival, _ = tree.traverse(scores)
+        threshold = quantile_between(scores[:, node], share * arrival[:, node], 1 - self.settings.sent_up)
+        return tree.with_node(node, tree.coef[node], float(tree.intercept[node]), threshold)
 
 
 def pruned(tree: ClassifierTree, measure: Measure) -> ClassifierTree:
@@ -62,79 +114,6 @@ def pruned(tree: ClassifierTree, measure: Measure) -> ClassifierTree:
         if smaller_value <= value:
             tree, value = smaller, smaller_value
     return tree
-
-
-def grown(
-    objective: Objective,
-    validation: FloatArray,
-    measure: Measure,
-    max_nodes: int,
-    settings: DescentSettings,
-    fit_node: NodeFit = fit_leaf,
-) -> ClassifierTree:
-    """Add the potential node that makes the validation value best, as long as one makes it better (3.6.2).
-
-    Parameters
-    ----------
-    objective : Objective
-    validation : ndarray of float64, shape (n_validation, n_weights)
-        A new node's threshold parts those of these examples that reach it; see `DescentSettings`.
-    measure : callable
-    max_nodes : int
-    settings : DescentSettings
-    fit_node : callable
-    """
-    tree = _root(objective, settings, fit_node)
-    value = measure(tree)
-    potential: dict[tuple[int, bool], ClassifierTree] = {}
-    newest = 0
-    while tree.n_nodes < max_nodes:
-        tree = _split(objective, tree, newest, settings.sent_up, validation)
-        for above in (True, False):
-            fitted = _with_fitted_child(objective, tree, newest, above=above, settings=settings, fit_node=fit_node)
-            potential[newest, above] = fitted
-        trials = {
-            place: tree.with_child(
-                place[0], above=place[1], coef=fitted.coef[-1], intercept=float(fitted.intercept[-1])
-            )
-            for place, fitted in potential.items()
-        }
-        values = {place: measure(trial) for place, trial in trials.items()}
-        best = min(values, key=values.__getitem__)
-        if values[best] >= value:
-            break
-        tree, value = trials[best], values[best]
-        del potential[best]
-        newest = tree.n_nodes - 1
-    return tree
-
-
-def _root(objective: Objective, settings: DescentSettings, fit_node: NodeFit) -> ClassifierTree:
-    return fit_node(objective, ClassifierTree.single(np.zeros(objective.phi.shape[1])), 0, settings)
-
-
-def _with_fitted_child(
-    objective: Objective,
-    tree: ClassifierTree,
-    node: int,
-    *,
-    above: bool,
-    settings: DescentSettings,
-    fit_node: NodeFit,
-) -> ClassifierTree:
-    tree = tree.with_child(node, above=above, coef=np.zeros(tree.coef.shape[1]), intercept=0.0)
-    return fit_node(objective, tree, tree.n_nodes - 1, settings)
-
-
-def _split(
-    objective: Objective, tree: ClassifierTree, node: int, sent_up: float, validation: FloatArray | None = None
-) -> ClassifierTree:
-    """Set a leaf's threshold so that a share of the examples that reach it goes to its upper child."""
-    phi, share = (objective.phi, objective.share) if validation is None else (validation, 1 / validation.shape[0])
-    scores = tree.scores(phi)
-    arrival, _ = tree.traverse(scores)
-    threshold = quantile_between(scores[:, node], share * arrival[:, node], 1 - sent_up)
-    return tree.with_node(node, tree.coef[node], float(tree.intercept[node]), threshold)
 
 
 def quantile_between(values: FloatArray, weights: FloatArray, below: float = 0.5) -> float:

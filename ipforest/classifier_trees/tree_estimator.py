@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -35,9 +34,6 @@ from ipforest.policy import Policy
 RANKS_COUNTED = 5
 """Rankings are judged by their first so many documents."""
 
-MIN_LAMBDA_SHARE = 3e-3
-"""The smallest lambda of a grid, of the largest."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
@@ -61,9 +57,8 @@ class Examples:
     class_costs: FloatArray | None = None
     offset: float = 0.0
 
-    def badness(self, tree: ClassifierTree, *, classify: bool) -> float:
+    def badness(self, scores: FloatArray, *, classify: bool) -> float:
         """Measure what a tree answers: error rate, what mistakes cost, mean squared error, or, by query, 1 - NDCG@5."""
-        scores = tree.answer(self.phi)
         if self.qid is not None:
             relevance = self.target > 0 if classify else self.target - self.target.min()
             return 1 - ndcg_at(relevance, scores, self.qid, RANKS_COUNTED)
@@ -287,9 +282,8 @@ class ClassifierTreeEstimator(PricedEstimator):
         return float(np.log1p(mean) - np.log1p(-mean)) if is_classifier(self) else mean
 
     def _judged(self, lam: float, tree: ClassifierTree, validation: Examples) -> MeasuredTree:
-        last = tree.route(validation.phi)
-        cost = float(self.resources_.path_cost(tree.coef, tree.on_path)[last].mean())
-        return MeasuredTree(tree, lam, validation.badness(tree, classify=is_classifier(self)), cost)
+        _, scores, paid = self.resources_.outcome(tree, validation.phi)
+        return MeasuredTree(tree, lam, validation.badness(scores, classify=is_classifier(self)), float(paid.mean()))
 
     def _choose(self) -> None:
         """Take the best candidate on validation data that costs no more than the budget there."""
@@ -329,15 +323,6 @@ def check_class_weight(class_weight: Any, name: str) -> None:
         raise ValueError(f"{name}: expected None, 'balanced' or a dict, got {class_weight!r}")
 
 
-def check_lambdas(lambdas: Any, name: str = "lambdas") -> None:
-    """Require a number of lambdas, or numbers >= 0."""
-    if not isinstance(lambdas, Integral):
-        for lam in lambdas:
-            nonnegative_fraction(lam, name)
-    elif lambdas < 1:
-        raise ValueError(f"{name}: expected at least 1, or a sequence of numbers, got {lambdas}")
-
-
 def largest_lambda(gain: FloatArray, resources: Resources) -> float:
     """Return the lambda from which on neither one weight alone nor all in proportion to their gain pay.
 
@@ -356,10 +341,3 @@ def largest_lambda(gain: FloatArray, resources: Resources) -> float:
     alone = np.divide(slope, price, out=np.zeros_like(slope), where=price > 0).max()
     together = float(resources.prices @ np.sqrt(resources.squares(gain)[:, 0]))
     return float(max(alone, slope @ slope / together if together > 0 else 0.0))
-
-
-def geometric_grid(largest: float, size: int) -> list[float]:
-    """Return ``size`` lambdas below the largest, evenly on a logarithmic scale; 0 if the largest is 0."""
-    if largest == 0:
-        return [0.0]
-    return [float(lam) for lam in largest * np.geomspace(1, MIN_LAMBDA_SHARE, size + 1)[1:]]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from argparse import BooleanOptionalAction
 from collections.abc import Iterable
 from dataclasses import asdict
 from fractions import Fraction
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -26,12 +24,14 @@ from ipforest.cli.options import (
     exact_number,
     made_directory,
     make_kernels_ready,
+    named_columns,
     new_table,
     plain_console,
     positive_integer,
     print_note,
     read_price_list,
     table_format,
+    target_of,
     warnings_as_notes,
 )
 
@@ -161,7 +161,7 @@ def run(options: Arguments) -> int:
             model = _fitted(options, X_train, y_train, costs, budget)
         progress(1.0, "")
     for warning in caught:
-        print(f"ipforest: note: {warning.message}", file=sys.stderr)
+        print_note(str(warning.message))
     report = _report(model, X_test, y_test, list(X.columns))
     save_model(model, directory / MODEL_FILE)
     write_text(directory / REPORT_FILE, json.dumps(report, indent=1))
@@ -206,15 +206,13 @@ def _check_options(options: Arguments) -> None:
 def read_table(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], FeatureCosts]:
     """Read the table and the price list; columns of numbers become numbers, columns of words stay text."""
     from ipforest.tabular.column_kinds import summary, typed_columns
-    from ipforest.tabular.tables import MISSING, numbers_of, read_cells
+    from ipforest.tabular.tables import numbers_of, read_cells
 
     form = table_format(options)
     cells = read_cells(options.csv, form=form)
-    (name,), dropped, words = _named_columns(options, list(cells.columns))
-    target = cells[name]
-    missing = target.isin(MISSING)
-    if missing.any():
-        raise ValueError(f"{options.csv}, column {name}, line {missing.idxmax()}: expected a target, got none")
+    target = target_of(options, cells)
+    name = str(target.name)
+    dropped, words = (named_columns(options, f"--{what}", getattr(options, what), cells) for what in ("drop", "words"))
     if options.regression is None:
         options.regression = options.class_costs is None and _is_number(target, options.csv)
     if options.regression:
@@ -229,25 +227,6 @@ def read_table(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column
         raise ValueError(f"{options.csv}: expected columns to predict from besides the target, got {reasons}")
     _check_one_hot_names(table, options.csv)
     return table, target, columns, _costs(options, prices, list(table.columns))
-
-
-def _named_columns(options: Arguments, columns: list[str]) -> list[list[str]]:
-    """Find the target, the columns to drop and those of words; refuse what is not there."""
-    from ipforest.tabular.name_matching import closest, matched_names
-
-    known = shorten(", ".join(columns), 80, placeholder=" ...")
-    separator = "; its lines have one cell each: say what separates cells (--sep)" if len(columns) == 1 else ""
-    found = []
-    for option, names in (("--target", [options.target]), ("--drop", options.drop), ("--words", options.words)):
-        column_of = matched_names(names, columns)
-        for name in names:
-            if name not in column_of:
-                raise ValueError(
-                    f"{option}: expected a column of {options.csv} ({known}), got {name!r}"
-                    f"{separator or closest(name, columns)}"
-                )
-        found.append(list(dict.fromkeys(column_of.values())))
-    return found
 
 
 def _is_number(target: pd.Series, file: str) -> bool:
@@ -432,12 +411,13 @@ def text_columns(X: pd.DataFrame) -> list[str]:
 def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict[str, Any]:
     """Measure a model on rows held out, and the same model without a budget."""
     from sklearn.base import is_classifier
-    from sklearn.pipeline import Pipeline
 
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.tabular.purchases import purchases
+    from ipforest.wrappers.pipeline import parted
 
-    bought, columns = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
+    bought, encode = parted(model)
+    columns = encode(X)
     is_pruned = isinstance(bought, BudgetPrune)
     report: dict[str, Any] = {
         "budget": None if bought.budget is None else str(bought.budget),

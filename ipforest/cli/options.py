@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rich.box import SIMPLE_HEAD
@@ -17,6 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ipforest.costs import FeatureCosts
     from ipforest.ensemble.forest import Forest
     from ipforest.instance import PruningInstance
@@ -123,6 +126,32 @@ def read_price_list(options: Arguments) -> PriceList:
     for group in prices.lone_groups:
         print_note(f"{options.prices}: group {group!r} has one feature, so that its fee is always paid with it")
     return prices
+
+
+def named_columns(options: Arguments, option: str, names: Sequence[str], cells: pd.DataFrame) -> list[str]:
+    """Find the columns of the table that an option names; those that differ by case and blanks alone will do."""
+    from ipforest.tabular.name_matching import closest, matched_names
+
+    columns = list(cells.columns)
+    found = matched_names(names, columns)
+    for name in names:
+        if name not in found:
+            known = shorten(", ".join(columns), 80, placeholder=" ...")
+            separator = "; its lines have one cell each: say what separates cells (--sep)"
+            cure = separator if len(columns) == 1 else closest(name, columns)
+            raise ValueError(f"{option}: expected a column of {options.csv} ({known}), got {name!r}{cure}")
+    return list(dict.fromkeys(found.values()))
+
+
+def target_of(options: Arguments, cells: pd.DataFrame) -> pd.Series:
+    """Take the column of ``--target``, which has a cell in each row."""
+    from ipforest.tabular.tables import MISSING
+
+    (name,) = named_columns(options, "--target", [options.target], cells)
+    missing = cells[name].isin(MISSING)
+    if missing.any():
+        raise ValueError(f"{options.csv}, column {name}, line {missing.idxmax()}: expected a target, got none")
+    return cells[name]
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from ipforest.cli.options import (
     new_table,
     out_directory,
     plain_console,
+    print_note,
     print_notes,
     read_problem,
 )
@@ -54,7 +55,7 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Compute, print and plot one path."""
-    from ipforest._internal.files import write_file, write_text
+    from ipforest._internal.files import write_figure, write_text
     from ipforest._internal.progress import progress_bar
     from ipforest.path_search import PathSearch
     from ipforest.plotting import TradeoffDisplay
@@ -78,8 +79,7 @@ def run(options: Arguments) -> int:
     if directory is not None:
         write_text(directory / "path.csv", path.to_csv())
         write_text(directory / "path.json", path.to_json())
-        figure = TradeoffDisplay.from_path(path, budget=budget).figure_
-        write_file(directory / "path.png", lambda file: figure.savefig(file, dpi=150, bbox_inches="tight"))
+        write_figure(directory / "path.png", TradeoffDisplay.from_path(path, budget=budget).figure_)
         if path.is_complete:  # a coarse path has no flow to certify it
             origin = provenance(problem.forest, problem.X, problem.costs, problem.loss, problem.split_cost)
             write_path_certificate(directory / "path.cert", path, origin)
@@ -103,7 +103,7 @@ def _resumed(file: Path, instance: PruningInstance) -> PathSearch:
     from ipforest.path_search import PathSearch
 
     search = PathSearch.load(file, instance)
-    print(f"ipforest: note: goes on from {file}, where {search.n_found} breakpoints are found", file=sys.stderr)
+    print_note(f"goes on from {file}, where {search.n_found} breakpoints are found")
     return search
 
 

@@ -16,8 +16,9 @@ from ipforest.cli.options import (
     Subparsers,
     add_command,
     add_format_options,
+    named_columns,
 )
-from ipforest.cli.saved_models import add_model_options, named_column, read_model, read_rows, using
+from ipforest.cli.saved_models import add_model_options, read_model, read_rows, using
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,11 +83,13 @@ def _records(
     options: Arguments, model: Any, buyer: Any, X: pd.DataFrame, ids: pd.Series | None, costs: list[float]
 ) -> Iterator[dict[str, Any]]:
     """Predict some rows at a time, in one pass, and give what is written of each; `costs` receives sums of blocks."""
+    from ipforest.wrappers.pipeline import parted
+
+    encode = parted(model).encode
     for start in range(0, len(X), ROWS_AT_ONCE):
         some = slice(start, start + ROWS_AT_ONCE)
         with using(options.model):
-            table = X.iloc[some] if model is buyer else model[:-1].transform(X.iloc[some])
-            predicted, chances, paid, _ = buyer.answers(table)
+            predicted, chances, paid, _ = buyer.answers(encode(X.iloc[some]))
             named = {} if ids is None else {options.id: ids.iloc[some]}
             answers: dict[str, Any] = {**named, "prediction": predicted, "cost": paid}
             if chances is not None:
@@ -104,4 +107,5 @@ def _ids(cells: pd.DataFrame, options: Arguments) -> pd.Series | None:
         return None
     if options.id in ("prediction", "cost") or options.id.startswith("probability"):
         raise ValueError(f"--id: expected a column of another name than those that are written, got {options.id!r}")
-    return cells[named_column(cells, options.id, "--id", options.csv)]
+    (name,) = named_columns(options, "--id", [options.id], cells)
+    return cells[name]

@@ -89,13 +89,14 @@ def _rules(options: Arguments, model: Any, buyer: Any, X: pd.DataFrame, target: 
 
     from ipforest.learners.readable_tree import ReadableTree
     from ipforest.rules import read_rules
+    from ipforest.wrappers.pipeline import parted
 
     if not options.tree:
         return read_rules(model, X, target, max_questions=options.max_questions), None
     half = len(X) // 2
     if half == 0:
         raise ValueError(f"{options.csv}: expected two rows at least to learn a tree and to compare it, got {len(X)}")
-    seen = X if model is buyer else model[:-1].transform(X)
+    seen = parted(model).encode(X)
     depth = {} if options.max_depth is None else {"max_depth": options.max_depth}
     tree = ReadableTree(buyer, max_questions=options.max_questions, random_state=0, **depth)
     tree.fit(seen[:half], target[:half])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ipforest._internal.arrays import one_line
 from ipforest._internal.words import some_of
 from ipforest.cli.fit import MODEL_FILE
-from ipforest.cli.options import Arguments, add_pickle_option, print_note, table_format, warnings_as_notes
+from ipforest.cli.options import Arguments, add_pickle_option, print_note, table_format, target_of, warnings_as_notes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -109,16 +109,6 @@ def read_rows(options: Arguments, model: Any, buyer: Any, other: Callable[[pd.Da
         return _examples(cells, options.csv, model, buyer, form), taken
 
 
-def named_column(cells: pd.DataFrame, name: str, option: str, file: str) -> str:
-    """Find the column that an option names; one that differs by case and blanks alone will do."""
-    from ipforest.tabular.name_matching import closest, matched_names
-
-    found = matched_names([name], cells.columns)
-    if name not in found:
-        raise ValueError(f"{option}: expected a column of {file}, got {name!r}{closest(name, cells.columns)}")
-    return found[name]
-
-
 def read_target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
     """Read the column of ``--target``: numbers for regression, else the classes of the model by their names.
 
@@ -127,22 +117,19 @@ def read_target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
     import numpy as np
     from sklearn.base import is_classifier
 
-    from ipforest.tabular.tables import MISSING, numbers_of
+    from ipforest.tabular.tables import numbers_of
 
     if options.target is None:
         return None
-    name = named_column(cells, options.target, "--target", options.csv)
-    target, where = cells[name], f"{options.csv}, column {name}, line"
-    missing = target.isin(MISSING)
-    if missing.any():
-        raise ValueError(f"{where} {missing.idxmax()}: expected a target, got none")
+    target = target_of(options, cells)
     if not is_classifier(buyer):
-        return numbers_of(cells[[name]], options.csv, table_format(options))[name].to_numpy()
+        return numbers_of(cells[[target.name]], options.csv, table_format(options))[target.name].to_numpy()
     by_name = {str(label): label for label in buyer.classes_.tolist()}
     unknown = target[~target.isin([*by_name])]
     if unknown.size:
         raise ValueError(
-            f"{where} {unknown.index[0]}: expected a class of training ({some_of(by_name)}), got {unknown.iloc[0]!r}"
+            f"{options.csv}, column {target.name}, line {unknown.index[0]}: expected a class of training "
+            f"({some_of(by_name)}), got {unknown.iloc[0]!r}"
         )
     return np.array([by_name[cell] for cell in target.tolist()])
 

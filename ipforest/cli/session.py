@@ -16,6 +16,7 @@ from ipforest.cli.saved_models import add_model_options, known_words, read_model
 from ipforest.tabular.tables import MISSING
 
 if TYPE_CHECKING:
+    from ipforest.costs import FeatureCosts
     from ipforest.session import Purchase, Session, Unit
 
 LEAVE = "quit"
@@ -118,11 +119,11 @@ class SessionTable:
         self._words = known_words(model)
         self._names = [str(name) for name in getattr(model, "feature_names_in_", [])]
         self._features = [str(name) for name in getattr(buyer, "feature_names_in_", [])]
-        self._sources = buyer.costs_.sources
+        self._costs: FeatureCosts = buyer.costs_
 
     def _columns(self, unit: Unit) -> list[int]:
         """List the columns of the table that a unit comes from, in the table's order."""
-        return sorted({int(self._sources[feature]) for feature in unit.features})
+        return self._costs.sources_of(unit.features)
 
     def name(self, unit: Unit) -> str:
         """Name the columns of the table that a unit comes from."""
@@ -132,8 +133,8 @@ class SessionTable:
         """Name the columns of the table that a line of the ledger brought."""
         if not self._names:
             return line.unit
-        columns = {int(self._sources[self._features.index(feature)]) for feature, _ in line.values}
-        return ", ".join(self._names[column] for column in sorted(columns))
+        columns = self._costs.sources_of(self._features.index(feature) for feature, _ in line.values)
+        return ", ".join(self._names[column] for column in columns)
 
     def told(self, line: Purchase) -> dict[str, Any]:
         """Give what a line of the ledger brought by column of the table, words as words; None is no value."""
@@ -141,7 +142,7 @@ class SessionTable:
             return {name: _plain(value) for name, value in line.values}
         brought: dict[str, list[float | None]] = {}
         for feature, value in line.values:
-            brought.setdefault(self._names[int(self._sources[self._features.index(feature)])], []).append(value)
+            brought.setdefault(self._names[self._costs.sources[self._features.index(feature)]], []).append(value)
         return {name: self._cell_of(name, values) for name, values in brought.items()}
 
     def _cell_of(self, name: str, values: list[float | None]) -> Any:
@@ -189,7 +190,9 @@ class SessionTable:
 
     def _told(self, typed: dict[int, Any]) -> dict[int, Any]:
         """Turn cells of the table into what the model's features are; None stays None where it is a number's."""
-        sources = {feature: int(source) for feature, source in enumerate(self._sources.tolist()) if source in typed}
+        sources = {
+            feature: int(source) for feature, source in enumerate(self._costs.sources.tolist()) if source in typed
+        }
         if self._transformer is None:
             return {feature: typed[source] for feature, source in sources.items()}
         row = self._transform(typed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
 from ipforest.adaptive.candidates import MeasuredPair, frontier_of
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.experiment import Record
+from ipforest.experiments.experiment import OURS, Record
 from ipforest.experiments.metrics import average_precision_at
 from ipforest.experiments.paper_data import PaperData
 from ipforest.experiments.rows import averaged, grouped
@@ -24,6 +24,9 @@ HALF, ANY_THRESHOLD, NO_GATE = "at one half", "any threshold", ""
 """Where a gate sends an example to the full model; of the second kind the threshold is chosen, too."""
 
 GATE_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+
+GAMMAS = (*np.logspace(-1, 1, 8), *np.logspace(1.2, 3, 8))
+"""The authors' lambdas: what a unit of price is worth in squared error, halved and summed over the examples."""
 
 TOLERANCE = 0.01
 """How much worse than the best, or the full model's, the error may be."""
@@ -68,6 +71,18 @@ class Sweep:
     charge: Charge = "path"
     gate_shares: tuple[float, ...] = GATE_SHARES
     accounting: Accounting = "union"
+
+    def under(self, settings: str, n_train: int) -> Sweep:
+        """Return the sweep under a setting of the paper, the authors' lambdas being for so many training examples."""
+        if settings == OURS:
+            return self
+        sweep = replace(self, gate_shares=(), n_estimators=50)
+        if settings == "printed":
+            return replace(sweep, trees_per_step=10, charge="tree")
+        gammas = tuple(gamma / n_train for gamma in GAMMAS[::6])
+        return replace(
+            sweep, shares=(0.5, 0.8), lambdas=gammas, max_regrowths=50, charge="node", accounting="full model only"
+        )
 
     def models(self, full_model: Any, data: PaperData, n_folds: int, seed: int) -> list[AdaptGbrt]:
         """Describe Adapt-Gbrt before a full model, which may have prices of its own, once per learning rate."""

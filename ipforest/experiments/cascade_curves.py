@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
+from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.classifier_trees import (
     ASTC,
     CSCC,
@@ -58,8 +60,7 @@ def cascade_points(parts: Parts, costs: FeatureCosts, n_trees: int, n_lambdas: i
 
 
 def _points(model: ClassifierTreeEstimator, parts: Parts) -> list[Record]:
-    """Measure every candidate of a model; a score above the middle is the second class."""
-    middle = 0.0 if model.loss == "logistic" else (0.5 - model.target_mean_) * model.target_scale_
+    """Measure every candidate of a model."""
     records: list[Record] = [{} for _ in model.candidates_]
     for part, X, y in (
         ("validation_", parts.X_validation, parts.y_validation),
@@ -67,9 +68,13 @@ def _points(model: ClassifierTreeEstimator, parts: Parts) -> list[Record]:
     ):
         phi = model.feature_map_.transform(np.asarray(X, dtype=np.float64))
         for record, candidate in zip(records, model.candidates_, strict=True):
-            tree = candidate.tree
-            last = tree.route(phi)
-            paid = model.resources_.path_cost(tree.coef, tree.on_path)[last]
-            record[f"{part}error"] = error_rate(y, (tree.answer(phi, last) > middle).astype(np.int64))
+            _, scores, paid = model.resources_.outcome(candidate.tree, phi)
+            record[f"{part}error"] = error_rate(y, called_second(model, scores))
             record[f"{part}cost"] = float(paid.mean())
     return records
+
+
+def called_second(model: ClassifierTreeEstimator, scores: FloatArray) -> IntArray:
+    """Tell which examples are called the second of the classes 0 and 1: those of scores above the middle."""
+    middle = 0.0 if is_classifier(model) else (0.5 - model.target_mean_) * model.target_scale_
+    return (scores > middle).astype(np.int64)

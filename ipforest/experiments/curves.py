@@ -17,6 +17,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Record
 from ipforest.experiments.metrics import error_of_scores
+from ipforest.experiments.options import Option
 from ipforest.experiments.routed_examples import RoutedExamples
 from ipforest.experiments.rows import grouped, mean_and_deviation, panels
 from ipforest.growing.acquisition import Charge
@@ -117,16 +118,7 @@ def pruning_points(
     for method in methods:
         model = PRUNERS[method](fitted, feature_costs=costs).fit(parts.X_validation)
         for pruning in _spread(model, n_points):
-            of_validation, of_test = validation.score(pruning), test.score(pruning)
-            points.append(
-                {
-                    "method": method,
-                    "validation_cost": of_validation.cost,
-                    "validation_error": of_validation.error,
-                    "cost": of_test.cost,
-                    "error": of_test.error,
-                }
-            )
+            points.append({"method": method, **Option(*validation.score(pruning), *test.score(pruning)).means})
     return points
 
 
@@ -171,16 +163,8 @@ def miser_points(
                 _ranked_rounds(ranker, *part, of_part)
                 for part, of_part in zip((of_validation, of_test), queries[1:], strict=True)
             ]
-        (costs_before, errors_before), (costs_after, errors_after) = measured
-        points += [
-            {
-                "validation_cost": float(costs_before[stage]),
-                "validation_error": float(errors_before[stage]),
-                "cost": float(costs_after[stage]),
-                "error": float(errors_after[stage]),
-            }
-            for stage in stages
-        ]
+        columns = [column for of_part in measured for column in of_part]
+        points += [Option(*(float(column[stage]) for column in columns)).means for stage in stages]
     return points
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from matplotlib.figure import Figure
 
-from ipforest._internal.files import write_file, write_text
+from ipforest._internal.files import write_figure, write_text
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import json_object, records_to_csv
 from ipforest.datasets import DATA_VARIABLE
@@ -200,8 +200,7 @@ class Reproduction:
         write_text(paths[0], records_to_csv(self.rows))
         write_text(paths[1], records_to_csv(self.records))
         write_text(paths[2], json.dumps(self.about(), indent=1) + "\n")
-        figure = self.experiment.steps.draw(self.records, self.rows)
-        write_file(paths[3], lambda path: figure.savefig(path, dpi=150, bbox_inches="tight"))
+        write_figure(paths[3], self.experiment.steps.draw(self.records, self.rows))
         return paths
 
 

@@ -26,7 +26,7 @@ from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.methods import METHODS, OURS, Task, available, choices_within
 from ipforest.experiments.metrics import area_under_roc, clipped_log_loss
 from ipforest.experiments.options import Option
-from ipforest.experiments.rows import grouped, standard_error
+from ipforest.experiments.rows import grouped, mean_and_error, standard_error
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier
@@ -185,22 +185,15 @@ def _as_mixed(record: Record) -> Record:
     return {**record, **mixed}
 
 
-def _of_chosen(records: Sequence[Record]) -> dict[tuple[str, str], dict[float | str, Record]]:
-    """Average what the chosen options come to besides their errors: data set and method, then budget and `AREA`."""
-    found: dict[tuple[str, str], dict[float | str, list[list[float | None]]]] = {}
-    for record in records:
-        hindsight = record["hindsight_error"]
-        regret = None if hindsight is None else 100 * (record["error"] - hindsight)
-        at_budgets = found.setdefault((record["data"], record["method"]), {})
-        for budget in (record["budget"], AREA):
-            at_budgets.setdefault(budget, []).append([record["auc"], record["log_loss"], regret])
-    return {
-        key: {
-            budget: dict(zip(OF_CHOSEN, map(_known_mean, zip(*lines, strict=True)), strict=True))
-            for budget, lines in at_budgets.items()
-        }
-        for key, at_budgets in found.items()
-    }
+def _of_chosen(records: Sequence[Record]) -> Record:
+    """Average what the chosen options come to besides their errors; None where it is not known of one."""
+    columns = zip(*((record["auc"], record["log_loss"], _regret(record)) for record in records), strict=True)
+    return dict(zip(OF_CHOSEN, map(_known_mean, columns), strict=True))
+
+
+def _regret(record: Record) -> float | None:
+    hindsight = record["hindsight_error"]
+    return None if hindsight is None else 100 * (record["error"] - hindsight)
 
 
 def _known_mean(values: Sequence[float | None]) -> float | None:
@@ -234,11 +227,14 @@ def summarise(records: list[Record]) -> list[Record]:
     """
     rows: list[Record] = []
     complete = with_composed(records)
-    seconds, chosen = _mean_seconds(complete), _of_chosen(complete)
+    of_method = grouped(complete, "data", "method")
     for data, methods in _table(complete).items():
         ranks = _mean_ranks({name: runs for name, runs in methods.items() if name not in COMPOSED})
         for method, runs in methods.items():
-            seeds = sorted(runs)
+            seeds, records_of = sorted(runs), of_method[data, method]
+            seconds = _mean(list({record["seed"]: record["seconds"] for record in records_of}.values()))
+            chosen = {budget: _of_chosen(at) for (budget,), at in grouped(records_of, "budget").items()}
+            chosen[AREA] = _of_chosen(records_of)
             errors = _with_area(np.array([runs[seed][1] for seed in seeds]))
             budgets: tuple[float, ...] = runs[seeds[0]][0]
             compared = {prefix: _apart(runs, methods.get(name, {})) for prefix, name in REFERENCES.items()}
@@ -249,30 +245,17 @@ def summarise(records: list[Record]) -> list[Record]:
                     "method": method,
                     "seeds": len(seeds),
                     "budget": budget,
-                    "error": float(errors[:, place].mean()),
-                    "error_se": standard_error(errors[:, place]),
+                    **mean_and_error("error", errors[:, place]),
                 }
                 for prefix, (apart, relative) in compared.items():
                     needed = simultaneous_standard_errors(len(apart), 1 if budget == AREA else len(budgets))
-                    mean, spread = float(apart[:, place].mean()), standard_error(apart[:, place])
-                    row |= {
-                        f"{prefix}difference": mean,
-                        f"{prefix}difference_se": spread,
-                        f"{prefix}difference_low": None if needed is None else mean - needed * spread,
-                        f"{prefix}relative": float(relative[:, place].mean()),
-                        f"{prefix}relative_se": standard_error(relative[:, place]),
-                    }
+                    row |= mean_and_error(f"{prefix}difference", apart[:, place])
+                    mean, spread = row[f"{prefix}difference"], row[f"{prefix}difference_se"]
+                    row[f"{prefix}difference_low"] = None if needed is None else mean - needed * spread
+                    row |= mean_and_error(f"{prefix}relative", relative[:, place])
                 rank = float(ranks[method][place]) if method in ranks else 0.0
-                rows.append({**row, **chosen[data, method][budget], "rank": rank, "seconds": seconds[data, method]})
+                rows.append({**row, **chosen[budget], "rank": rank, "seconds": seconds})
     return rows + _over_all(rows)
-
-
-def _mean_seconds(records: Sequence[Record]) -> dict[tuple[str, str], float]:
-    """Average the time of training over the seeds of a data set and method."""
-    return {
-        (data, method): _mean(list({record["seed"]: record["seconds"] for record in runs}.values()))
-        for (data, method), runs in grouped(records, "data", "method").items()
-    }
 
 
 def _apart(runs: Runs, reference: Runs) -> tuple[Array, Array]:
@@ -318,6 +301,7 @@ def _over_all(rows: Sequence[Record]) -> list[Record]:
         return []
     found = mean_ranks(rows)
     ranks = {} if found is None else dict(zip(found.methods, found.ranks.tolist(), strict=True))
+    measures = ["error", *(f"{prefix}{measure}" for prefix in REFERENCES for measure in ("difference", "relative"))]
     return [
         {
             "data": ALL,
@@ -325,9 +309,9 @@ def _over_all(rows: Sequence[Record]) -> list[Record]:
             "seeds": min(lines[data]["seeds"] for data in data_sets),
             "budget": AREA,
             **{
-                f"{measure}{ending}": summed([lines[data][measure] for data in data_sets])
-                for measure in ("error", *_differences())
-                for ending, summed in (("", _mean), ("_se", standard_error))
+                name: value
+                for measure in measures
+                for name, value in mean_and_error(measure, [lines[data][measure] for data in data_sets]).items()
             },
             **{f"{prefix}difference_low": None for prefix in REFERENCES},
             **{measure: _known_mean([lines[data][measure] for data in data_sets]) for measure in OF_CHOSEN},
@@ -336,10 +320,6 @@ def _over_all(rows: Sequence[Record]) -> list[Record]:
         }
         for method, lines in areas.items()
     ]
-
-
-def _differences() -> list[str]:
-    return [f"{prefix}{measure}" for prefix in REFERENCES for measure in ("difference", "relative")]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -30,9 +30,11 @@ from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.options import (
+    Answer,
     Option,
     between,
     choose,
+    in_sessions,
     least_error_in_hindsight,
     levels,
     majority,
@@ -184,15 +186,16 @@ Method: TypeAlias = Callable[[Task], Iterable[Option]]
 
 def whole(trees: Forest | BoostedTrees, task: Task, columns: Array | None = None) -> Option:
     """Measure an ensemble, perhaps of some of the columns, when no example stops."""
-    measured, outputs = list[float](), np.empty(0)
-    for X, y in task.parts.held_out:
-        seen = X if columns is None else X[:, columns]
-        usage = np.zeros(X.shape, dtype=np.int32)
-        usage[:, slice(None) if columns is None else columns] = trees.feature_usage(seen)
+    chosen = slice(None) if columns is None else columns
+
+    def answer(X: Array) -> Answer:
+        seen, usage = X[:, chosen], np.zeros(X.shape, dtype=np.int32)
+        usage[:, chosen] = trees.feature_usage(seen)
         outputs = trees.predict_proba(seen)
         labels = np.asarray(trees.classes)[np.argmax(outputs, axis=1)]
-        measured += [float(task.costs.cost_of(usage).mean()), float(np.mean(labels != y))]
-    return Option(*measured, outputs=outputs.astype(np.float32))
+        return Answer(labels, task.costs.cost_of(usage), outputs)
+
+    return Option.measured(task.parts, answer)
 
 
 def prefixes(trees: BoostedTrees, task: Task, columns: Array | None = None) -> Iterator[Option]:
@@ -211,17 +214,7 @@ def stopped(trees: Forest | BoostedTrees, task: Task) -> Iterator[Option]:
 
 def at_budgets(model: BudgetedEstimator, task: Task, budgets: Sequence[float]) -> Iterator[Option]:
     """Measure a model that has budgets itself."""
-    return (_measured(model.at_budget(budget), task) for budget in budgets)
-
-
-def _measured(model: BudgetedEstimator, task: Task) -> Option:
-    measured, outputs = list[float](), np.empty(0)
-    for X, y in task.parts.held_out:
-        sessions = model.sessions(y.size)
-        sessions.see(X)
-        outputs = sessions.outputs
-        measured += [float(sessions.paid.mean()), float(np.mean(sessions.labels(outputs) != y))]
-    return Option(*measured, outputs=outputs.astype(np.float32))
+    return (in_sessions(model.at_budget(budget).sessions, task.parts) for budget in budgets)
 
 
 def _fit(estimator: Any, task: Task) -> Any:
@@ -248,8 +241,14 @@ def _lightgbm(task: Task, rate: float, columns: Any = slice(None), **settings: A
     if "eval_X" not in signature(model.fit).parameters:  # before LightGBM 4.7
         held_out = {"eval_set": [(X_validation, parts.y_validation)]}
     task.trained(model.fit, parts.X_train[:, columns], parts.y_train, **held_out, callbacks=[patience])
+    return read_boosted(model)
+
+
+def read_boosted(model: Any) -> BoostedTrees:
+    """Read boosted trees of another library."""
     trees = read(model)
-    assert isinstance(trees, BoostedTrees)
+    if not isinstance(trees, BoostedTrees):
+        raise TypeError(f"model: expected boosted trees, got {type(trees).__name__}")
     return trees
 
 
@@ -267,9 +266,7 @@ def _xgboost(task: Task, rate: float, columns: Any = slice(None)) -> BoostedTree
     )
     held_out = [(parts.X_validation[:, columns], parts.y_validation)]
     task.trained(model.fit, parts.X_train[:, columns], parts.y_train, eval_set=held_out, verbose=False)
-    trees = read(model)
-    assert isinstance(trees, BoostedTrees)
-    return trees
+    return read_boosted(model)
 
 
 def penalised_lightgbm(task: Task, penalty: str, rates: Sequence[float] = RATES) -> Iterator[BoostedTrees]:
@@ -323,9 +320,8 @@ def catboost_penalties(task: Task) -> Iterator[Option]:
             allow_writing_files=False,
         )
         held_out = (parts.X_validation, parts.y_validation)
-        trees = read(task.trained(model.fit, parts.X_train, parts.y_train, eval_set=held_out))
-        assert isinstance(trees, BoostedTrees)
-        yield from prefixes(trees, task)
+        fitted = task.trained(model.fit, parts.X_train, parts.y_train, eval_set=held_out)
+        yield from prefixes(read_boosted(fitted), task)
 
 
 def _by_importance(task: Task, importance: Array) -> IntArray:
@@ -585,7 +581,8 @@ def _own_choices(estimator: JointFrontier, task: Task) -> tuple[list[Option], li
     measured = at_budgets(model, task, task.budgets)
     plain = [replace(option, validation_cost=cost) for option, cost in zip(measured, expected.tolist(), strict=True)]
     mixtures = [model.mixture(budget) for budget in task.budgets]
-    mixed = [between(_measured(each.cheap, task), _measured(each.costly, task), each.share) for each in mixtures]
+    ends = ([in_sessions(one.sessions, task.parts) for one in (each.cheap, each.costly)] for each in mixtures)
+    mixed = [between(cheap, costly, each.share) for each, (cheap, costly) in zip(mixtures, ends, strict=True)]
     costs = model.frontier_.cost
     spread = costs[np.unique(np.linspace(0, costs.size - 1, N_HINDSIGHT).round().astype(np.int64))].tolist()
     along = zip(spread, at_budgets(model, task, spread), strict=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
+from ipforest.adaptive.full_model import log_losses
 from ipforest.classifier_trees.ranking import average_precision_at, ndcg_at, precision_at
 
 __all__ = [
-    "FeatureUsage",
     "area_under_roc",
     "average_precision_at",
     "clipped_log_loss",
@@ -21,9 +19,6 @@ __all__ = [
     "ndcg_at",
     "precision_at",
 ]
-
-LEAST_PROBABILITY = 1e-3
-"""Leaves of trees have classes of probability 0; one example of such a class would make the log loss infinite."""
 
 OFTEN = 7
 """BudgetPrune's Table 1 tells features used up to so many times from those used more often."""
@@ -71,7 +66,7 @@ def area_under_roc(y_true: npt.ArrayLike, probability: npt.ArrayLike) -> float:
 
 
 def clipped_log_loss(y_true: npt.ArrayLike, probability: npt.ArrayLike) -> float:
-    """Compute the mean of -log p of the true classes, p no smaller than `LEAST_PROBABILITY`.
+    """Compute the mean of -log p of the true classes, p no smaller than `ipforest.adaptive.full_model` lets it be.
 
     Parameters
     ----------
@@ -79,34 +74,12 @@ def clipped_log_loss(y_true: npt.ArrayLike, probability: npt.ArrayLike) -> float
         The column of each example's class.
     probability : array, shape (n_samples, n_classes)
     """
-    of_classes = np.asarray(probability, dtype=np.float64)
-    of_truth = of_classes[np.arange(of_classes.shape[0]), np.asarray(y_true)]
-    return float(-np.log(np.maximum(of_truth, LEAST_PROBABILITY)).mean())
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureUsage:
-    """How often examples use features: shares of all pairs of an example and a feature.
-
-    Parameters
-    ----------
-    unused, up_to_seven, more : float
-        Not at all, 1 to 7 times, more often.
-    cost : float
-        Average cost of an example.
-    error : float
-    """
-
-    unused: float
-    up_to_seven: float
-    more: float
-    cost: float
-    error: float
+    return float(log_losses(np.asarray(probability, dtype=np.float64), np.asarray(y_true)).mean())
 
 
 def feature_usage_table(
     usage: npt.ArrayLike, costs: npt.ArrayLike, y_true: npt.ArrayLike, y_pred: npt.ArrayLike
-) -> FeatureUsage:
+) -> dict[str, float]:
     """Summarise predictions as BudgetPrune's Table 1 does.
 
     Parameters
@@ -115,12 +88,18 @@ def feature_usage_table(
         How often predicting each example tests each feature.
     costs : array, shape (n_samples,)
     y_true, y_pred : arrays, shape (n_samples,)
+
+    Returns
+    -------
+    dict
+        The shares of all pairs of an example and a feature that is ``unused``, used ``up_to_seven`` times, or ``more``
+        often; the average ``cost`` of an example, and the ``error``.
     """
     counts = np.asarray(usage)
-    return FeatureUsage(
-        unused=float(np.mean(counts == 0)),
-        up_to_seven=float(np.mean((counts >= 1) & (counts <= OFTEN))),
-        more=float(np.mean(counts > OFTEN)),
-        cost=float(np.mean(np.asarray(costs))),
-        error=error_rate(y_true, y_pred),
-    )
+    return {
+        "unused": float(np.mean(counts == 0)),
+        "up_to_seven": float(np.mean((counts >= 1) & (counts <= OFTEN))),
+        "more": float(np.mean(counts > OFTEN)),
+        "cost": float(np.mean(np.asarray(costs))),
+        "error": error_rate(y_true, y_pred),
+    }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -12,9 +13,17 @@ from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
 from ipforest.policy import TreesInOrder
-from ipforest.session import Seller
+from ipforest.session import Seller, Sessions
 from ipforest.stopping.early_exit import record_paths
 from ipforest.stopping.rules import StoppingPaths, StoppingRule, keenness_along, learn_stopping, stopping_curve
+
+
+class Answer(NamedTuple):
+    """What is answered about examples: labels, what each pays, and class probabilities where they are known."""
+
+    labels: Array
+    paid: Array
+    outputs: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,15 @@ class Option:
     cost: float
     error: float
     outputs: Array | None = field(default=None, compare=False, kw_only=True)
+
+    @classmethod
+    def measured(cls, parts: Parts, answer: Callable[[Array], Answer]) -> Self:
+        """Measure on the validation and on the test part what is answered about examples."""
+        numbers, outputs = list[float](), None
+        for X, y in parts.held_out:
+            labels, paid, outputs = answer(X)
+            numbers += [float(np.mean(paid)), float(np.mean(labels != y))]
+        return cls(*numbers, outputs=None if outputs is None else outputs.astype(np.float32))
 
     @property
     def means(self) -> dict[str, float]:
@@ -69,11 +87,24 @@ def between(cheap: Option, costly: Option, share: float) -> Option:
 def majority(parts: Parts) -> Option:
     """Predict the most frequent class for nothing."""
     counts = np.bincount(parts.y_train)
-    label = np.argmax(counts)
-    outputs = np.tile((counts / counts.sum()).astype(np.float32), (parts.y_test.size, 1))
-    return Option(
-        0.0, float(np.mean(parts.y_validation != label)), 0.0, float(np.mean(parts.y_test != label)), outputs=outputs
-    )
+    chances = (counts / counts.sum()).astype(np.float32)
+
+    def answer(X: Array) -> Answer:
+        return Answer(np.full(len(X), np.argmax(counts)), np.zeros(len(X)), np.tile(chances, (len(X), 1)))
+
+    return Option.measured(parts, answer)
+
+
+def in_sessions(open_sessions: Callable[[int], Sessions], parts: Parts) -> Option:
+    """Measure what buys one by one, given how to begin so many sessions."""
+
+    def answer(X: Array) -> Answer:
+        sessions = open_sessions(len(X))
+        sessions.see(X)
+        outputs = sessions.outputs
+        return Answer(sessions.labels(outputs), sessions.paid, outputs)
+
+    return Option.measured(parts, answer)
 
 
 def least_error_in_hindsight(options: Sequence[Option], budget: float) -> float:

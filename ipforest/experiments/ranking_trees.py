@@ -128,9 +128,8 @@ def measure(
 ) -> dict[str, float]:
     """Measure a tree of a model: average cost, NDCG@5 and Precision@5, copies of documents counted."""
     phi = model.feature_map_.transform(part.X)
-    last = tree.route(phi)
-    paid = resources.path_cost(tree.coef, tree.on_path)[last]
-    score, relevance, qid = (np.repeat(of, part.copies) for of in (tree.answer(phi, last), part.relevance, part.qid))
+    _, scores, paid = resources.outcome(tree, phi)
+    score, relevance, qid = (np.repeat(of, part.copies) for of in (scores, part.relevance, part.qid))
     return {
         "cost": float(np.average(paid, weights=part.copies)),
         "ndcg": ndcg_at(relevance, score, qid, TOP),

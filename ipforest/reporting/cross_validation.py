@@ -24,11 +24,11 @@ from ipforest._internal.arrays import Array, IntArray, one_line
 from ipforest._internal.examples import checked_weight
 from ipforest._internal.files import write_text
 from ipforest._internal.rational import nonnegative_fraction
-from ipforest.choosing.measures import name_of, read_scoring
+from ipforest.choosing.measures import listed_scoring, name_of
 from ipforest.estimator import BudgetedEstimator
 from ipforest.reporting.measured import measures_of
-from ipforest.reporting.pages import answers_about, in_two_parts
-from ipforest.wrappers.pipeline import BudgetedPipeline
+from ipforest.reporting.pages import answers_about
+from ipforest.wrappers.pipeline import BudgetedPipeline, parted
 
 __all__ = ["CrossValidation", "cross_validated"]
 
@@ -78,6 +78,18 @@ class _Data(NamedTuple):
             None if self.groups is None else self.groups[rows],
             None if self.weight is None else self.weight[rows],
         )
+
+
+class _Fold(NamedTuple):
+    """An outer fold: what is trained on some examples and measured on others, at which budgets, by named measures."""
+
+    model: Any
+    data: _Data
+    number: int
+    training: IntArray
+    test: IntArray
+    budgets: Sequence[Any] | None
+    measures: Sequence[tuple[str, Any]]
 
 
 def cross_validated(
@@ -143,11 +155,9 @@ def cross_validated(
     """
     if not isinstance(model, BudgetedEstimator | BudgetedPipeline):
         raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(model).__name__}")
-    measures = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
-    for each in measures:
-        read_scoring(each)
     for budget in budgets or ():
         nonnegative_fraction(budget, "budgets")
+    named = [(name_of(each), each) for each in listed_scoring(scoring)]
     if budgets is not None and len(budgets) == 0:
         raise ValueError("budgets: expected some, or None for the model's own, got none")
     target = np.asarray(y)
@@ -156,9 +166,8 @@ def cross_validated(
     splits = _outer_splits(model, data, cv)
     if directory is not None:
         Path(directory).mkdir(parents=True, exist_ok=True)
-    named = [(name_of(each), each) for each in measures]
     rows = Parallel(n_jobs=n_jobs)(
-        delayed(_fold)(model, data, number, training, test, budgets, named, directory)
+        delayed(_rows_of)(_Fold(model, data, number, training, test, budgets, named), directory)
         for number, (training, test) in enumerate(splits)
     )
     return CrossValidation(pd.DataFrame([row for of_fold in rows for row in of_fold]))
@@ -190,19 +199,11 @@ def _buyer(model: Any) -> Any:
     return model.estimator if isinstance(model, BudgetedPipeline) else model
 
 
-def _fold(
-    model: Any,
-    data: _Data,
-    number: int,
-    training: IntArray,
-    test: IntArray,
-    budgets: Sequence[Any] | None,
-    measures: Sequence[tuple[str, Any]],
-    directory: str | Path | None,
-) -> list[dict[str, Any]]:
+def _rows_of(fold: _Fold, directory: str | Path | None) -> list[dict[str, Any]]:
     """Fit and measure one fold, unless it was written before."""
     if directory is None:
-        return _measured(model, data, number, training, test, budgets, measures)
+        return _measured(fold)
+    model, data, number, training, test, budgets, measures = fold
     said = None if budgets is None else [str(nonnegative_fraction(budget, "budgets")) for budget in budgets]
     try:
         key = joblib.hash((type(model).__name__, model.get_params(), tuple(data), training, test, said, measures))
@@ -213,26 +214,19 @@ def _fold(
         ) from None
     file = Path(directory) / f"fold-{number}-{key}.json"
     if not file.exists():
-        write_text(file, json.dumps(_measured(model, data, number, training, test, budgets, measures)))
+        write_text(file, json.dumps(_measured(fold)))
     rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
     return rows
 
 
-def _measured(
-    model: Any,
-    data: _Data,
-    number: int,
-    training: IntArray,
-    test: IntArray,
-    budgets: Sequence[Any] | None,
-    measures: Sequence[tuple[str, Any]],
-) -> list[dict[str, Any]]:
+def _measured(fold: _Fold) -> list[dict[str, Any]]:
+    model, data, number, training, test, budgets, measures = fold
     scoring = [each for _, each in measures]
     fitted, unseen, rows = _fitted(clone(model), data.rows(training)), data.rows(test), []
     own = _buyer(model).budget
     for budget in [own] if budgets is None else budgets:
-        at = fitted if budgets is None else fitted.at_budget(budget)
-        answered = answers_about(*in_two_parts(at, unseen.X), unseen.y, unseen.weight)
+        buyer, encode = parted(fitted if budgets is None else fitted.at_budget(budget))
+        answered = answers_about(buyer, encode(unseen.X), unseen.y, unseen.weight)
         values = {measure.name: measure.value for measure in measures_of(answered, scoring, 0, 0)}
         nominal = float("nan") if budget is None else float(nonnegative_fraction(budget, "budgets"))
         rows.append({"fold": number, "budget": nominal, "n_samples": int(test.size), **values})

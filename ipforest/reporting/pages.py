@@ -14,15 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import is_classifier
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, IntArray
 from ipforest._internal.examples import checked_weight
 from ipforest._internal.files import write_text
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import costs_of
-from ipforest.choosing.measures import read_scoring
+from ipforest.choosing.measures import listed_scoring
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_integer
 from ipforest.estimator.held_out import checked_labels
@@ -31,7 +29,7 @@ from ipforest.session import Seller, Sessions
 from ipforest.tabular.purchases import purchases
 from ipforest.wrappers.adapted import AdaptedClassifier
 from ipforest.wrappers.calibration import number_asked
-from ipforest.wrappers.pipeline import BudgetedPipeline
+from ipforest.wrappers.pipeline import parted
 
 if TYPE_CHECKING:
     from ipforest.reporting.figures import Picture
@@ -185,12 +183,11 @@ def report(
     True
     """
     check_integer(n_resamples, "n_resamples", 0)
-    listed = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
-    for each in listed:
-        read_scoring(each)
+    listed = listed_scoring(scoring)
     for other in budgets or ():
         nonnegative_fraction(other, "budgets")
-    buyer, table = in_two_parts(model, X)
+    buyer, encode = parted(model)
+    table = encode(X)
     answered = answers_about(buyer, table, y, sample_weight)
     measures = measures_of(answered, listed, n_resamples, random_state)
     lost = measures[0]
@@ -217,19 +214,6 @@ def _drawn(*shown: Any) -> tuple[Picture, ...]:
     from ipforest.reporting.figures import pictures_of
 
     return pictures_of(*shown)
-
-
-def in_two_parts(model: Any, X: Any) -> tuple[BudgetedEstimator, Any]:
-    """Part a model into what buys and what that sees of the examples."""
-    if isinstance(model, BudgetedPipeline):
-        return model.estimator_, model._transformed(X)
-    buyer, table = model, X
-    if isinstance(model, Pipeline):
-        buyer, table = model[-1], model[:-1].transform(X)
-    if not isinstance(buyer, BudgetedEstimator):
-        raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(buyer).__name__}")
-    check_is_fitted(buyer)
-    return buyer, table
 
 
 def answers_about(buyer: BudgetedEstimator, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Answered:

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
 from ipforest.ensemble.boosted import BoostedTrees
@@ -22,7 +20,7 @@ from ipforest.policy import ANSWERS, Policy, TreesInOrder
 from ipforest.rules.conditions import Clause, Condition, holds, joined, tell_apart
 from ipforest.rules.wording import to_markdown, to_record, to_text
 from ipforest.session import Seller, Sessions, Unit
-from ipforest.wrappers.pipeline import BudgetedPipeline
+from ipforest.wrappers.pipeline import BudgetedPipeline, parted
 
 FEW = 0.02
 """Examples that go on are followed no further where they are a smaller share than this."""
@@ -284,7 +282,6 @@ def read_rules(
     True
     """
     buyer, prepare, names = _parts(model)
-    check_is_fitted(buyer)
     seller = buyer._seller()
     if names is not None and not hasattr(buyer, "feature_names_in_"):
         pipeline = model.as_pipeline() if isinstance(model, BudgetedPipeline) else model
@@ -360,27 +357,14 @@ def rules_of(
 
 def _parts(model: Any) -> tuple[BudgetedEstimator, Callable[[Any], Array], list[str] | None]:
     """Take apart what buys, what it sees of a table, and the names of the table's columns."""
+    buyer, encode = parted(model)
     names = [str(name) for name in getattr(model, "feature_names_in_", ())] or None
-    encode: Callable[[Any], Any] = _as_is
-    if isinstance(model, BudgetedPipeline):
-        check_is_fitted(model)
-        buyer, encode = model.estimator_, model._transformed
-    elif isinstance(model, Pipeline) and len(model) > 1:
-        buyer, encode = model[-1], model[:-1].transform
-    else:
-        buyer = model[-1] if isinstance(model, Pipeline) else model
-    if not isinstance(buyer, BudgetedEstimator):
-        raise TypeError(f"model: expected an estimator of this package that buys, got {type(buyer).__name__}")
 
     def prepare(X: Any) -> Array:
         checked = buyer._checked(buyer._with_unused_columns(encode(X)))
         return np.asarray(checked).astype(buyer.policy().dtype)
 
     return buyer, prepare, names
-
-
-def _as_is(X: Any) -> Any:
-    return X
 
 
 def _most_orders(step: Step) -> int:
@@ -391,12 +375,12 @@ class _OrderNames:
     """Names units by the columns of the table that they bring."""
 
     def __init__(self, seller: Seller, names: Sequence[str] | None) -> None:
-        self._sources, self._names, self._features = seller.costs.sources, names, seller.feature_names
+        self._costs, self._names, self._features = seller.costs, names, seller.feature_names
 
     def __call__(self, unit: Unit) -> str:
         if self._names is None:
             return ", ".join(dict.fromkeys(self._features[feature] for feature in unit.features))
-        return ", ".join(self._names[source] for source in sorted({int(self._sources[f]) for f in unit.features}))
+        return ", ".join(self._names[source] for source in self._costs.sources_of(unit.features))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

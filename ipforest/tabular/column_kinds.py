@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import FloatArray
+from ipforest._internal.delimited import RECOGNISED, CsvFormat
 from ipforest.tabular.name_matching import folded
 from ipforest.tabular.number_columns import (
     NAN_FOR,
@@ -24,7 +25,6 @@ from ipforest.tabular.number_columns import (
     some_names,
 )
 from ipforest.tabular.numerals import PLAIN, Notation, is_written_number
-from ipforest.tabular.tables import RECOGNISED, CsvFormat
 
 __all__ = ["Column", "Kind", "summary", "typed_columns"]
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ipforest._internal.delimited import CsvFormat, read_rows
+from ipforest._internal.delimited import RECOGNISED, CsvFormat, read_rows
 from ipforest._internal.feature_names import as_in_training, places_by_number
 from ipforest._internal.files import write_text
 from ipforest._internal.json_text import read_json
@@ -42,7 +42,6 @@ MARKS = {"delayed": True, "yes": True, "true": True, "1": True}
 MARKS |= {"immediate": False, "no": False, "false": False, "0": False}
 """How a price list says whether a feature is delayed."""
 NO_CURRENCIES = ("%", "‰")
-RECOGNISED = CsvFormat()
 
 
 @dataclass(frozen=True, slots=True)

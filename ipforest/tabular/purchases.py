@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import BoolArray
 from ipforest._internal.feature_names import checked_names
-from ipforest._internal.records import records_to_csv
 from ipforest.costs import FeatureCosts
 
-__all__ = ["Purchase", "purchases", "purchases_to_csv"]
+__all__ = ["Purchase", "purchases"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +74,3 @@ def purchases(
 def _line(name: str, price: float, buys: BoolArray) -> Purchase:
     share = float(buys.mean())
     return Purchase(name, price, share, price * share)
-
-
-def purchases_to_csv(lines: Sequence[Purchase]) -> str:
-    """Return the lines as CSV with a header."""
-    return records_to_csv([_record(line) for line in lines])
-
-
-def _record(line: Purchase) -> dict[str, Any]:
-    return asdict(line)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ipforest._internal.arrays import Array, load_array, load_arrays
-from ipforest._internal.delimited import CsvFormat, read_rows
+from ipforest._internal.delimited import RECOGNISED, CsvFormat, read_rows
 from ipforest.tabular.name_matching import closest, matched_names
 from ipforest.tabular.number_columns import (
     MISSING,
@@ -33,8 +33,6 @@ __all__ = [
     "select_columns",
     "to_words",
 ]
-
-RECOGNISED = CsvFormat()
 
 
 def read_examples(

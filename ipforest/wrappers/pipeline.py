@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from ipforest.session import Known, Purchase, Session, Unit, told_by_unit
 from ipforest.tabular.name_matching import closest
 from ipforest.tabular.preprocessing import source_columns
 
-__all__ = ["BudgetedPipeline", "TableSession"]
+__all__ = ["BudgetedPipeline", "TableSession", "parted"]
 
 
 class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -321,7 +321,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _columns(self, features: tuple[int, ...]) -> tuple[int, ...]:
         """List the columns of the table from which some features are computed, in the table's order."""
-        return tuple(sorted({int(self.sources_[feature]) for feature in features}))
+        return tuple(self.estimator_.costs_.sources_of(features))
 
     def as_pipeline(self) -> Pipeline:
         """Return the fitted model as a scikit-learn pipeline, which shares its parts."""
@@ -360,6 +360,39 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags, tags.target_tags = inner.classifier_tags, inner.target_tags
         tags.input_tags = get_tags(self.preprocessing).input_tags
         return tags
+
+
+class Parted(NamedTuple):
+    """A fitted model in two parts.
+
+    Parameters
+    ----------
+    buyer : BudgetedEstimator
+    encode : callable (table) -> examples
+        What the buyer sees of a table.
+    """
+
+    buyer: BudgetedEstimator
+    encode: Callable[[Any], Any]
+
+
+def parted(model: Any) -> Parted:
+    """Part a fitted estimator, a `BudgetedPipeline` or a scikit-learn pipeline into what buys and what that sees.
+
+    Raises
+    ------
+    TypeError
+        The model does not buy.
+    """
+    if isinstance(model, BudgetedPipeline):
+        check_is_fitted(model)
+        return Parted(model.estimator_, model._transformed)
+    steps = model if isinstance(model, Pipeline) else [model]
+    buyer = steps[-1]
+    if not isinstance(buyer, BudgetedEstimator):
+        raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(buyer).__name__}")
+    check_is_fitted(buyer)
+    return Parted(buyer, (lambda table: table) if len(steps) == 1 else model[:-1].transform)
 
 
 def _as_inside(name: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -39,9 +38,6 @@ SWEEPS = {
     "yahoo": Sweep((0.4, 0.6, 0.8), 4, n_estimators=60),
     "cifar10": Sweep((0.4, 0.6, 0.8), 4, n_estimators=60),
 }
-GAMMAS = (*np.logspace(-1, 1, 8), *np.logspace(1.2, 3, 8))
-"""The authors' lambdas: what a unit of price is worth in squared error, halved and summed over the examples."""
-
 MISER_LAMBDAS = {"miniboone": (1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3), "forest": (1e-5, 1e-4, 3e-4, 1e-3)}
 PAPER = {"miniboone": 0.63, "forest": 0.32, "yahoo": 0.58, "cifar10": 0.12}
 RUNS = {"miniboone": 5, "forest": 3, "yahoo": 1, "cifar10": 3}
@@ -75,21 +71,11 @@ def cells(quick: bool, seed: int) -> list[Cell]:
 
 def sweep_of(name: str, settings: str, quick: bool, n_train: int) -> Sweep:
     """Return what is swept of a data set under a setting."""
-    sweep = SWEEPS[name]
-    if settings != OURS:
-        sweep = replace(sweep, gate_shares=(), n_estimators=50)
-    if settings == "printed":
-        sweep = replace(sweep, trees_per_step=10, charge="tree")
-    if settings == "authors":
-        gammas = tuple(gamma / n_train for gamma in GAMMAS[::6])
-        sweep = replace(
-            sweep, shares=(0.5, 0.8), lambdas=gammas, max_regrowths=50, charge="node", accounting="full model only"
-        )
-    if quick:
-        sweep = replace(
-            sweep, shares=(0.6,), lambdas=2, n_estimators=10, max_regrowths=min(sweep.max_regrowths, 3), n_readouts=5
-        )
-    return sweep
+    sweep = SWEEPS[name].under(settings, n_train)
+    if not quick:
+        return sweep
+    few = min(sweep.max_regrowths, 3)
+    return replace(sweep, shares=(0.6,), lambdas=2, n_estimators=10, max_regrowths=few, n_readouts=5)
 
 
 def run(cell: Cell) -> list[Record]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,18 +14,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ipforest import datasets
-from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, L1Baseline
-from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
-from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation, GateSearch, PairSearch
+from ipforest.adaptive import AdaptLin, AdaptLstsq, L1Baseline
+from ipforest.adaptive.approximation import AdaptiveApproximation, GateSearch, PairSearch
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.adapt2017.figure4 import GAMMAS
-from ipforest.experiments.adaptive_curves import GATE_SHARES, NO_GATE, adaptive_points, first_rows, savings
+from ipforest.experiments.adaptive_curves import GATE_SHARES, NO_GATE, Sweep, adaptive_points, first_rows, savings
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import draw_curves, miser_points, within_budgets
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import PaperData
-from ipforest.growing.acquisition import Charge
 
 PARTS = (12_000, 16_000)
 """Where validation and test examples begin, in the order of the file."""
@@ -37,7 +35,6 @@ SETTINGS = {
     "node; where the gate sends an example to the full model, the gate's features are not counted; its threshold is "
     "at one half; a forest of 1,000 trees, entropy",
 }
-CHARGE: dict[str, Charge] = {"printed": "tree", "authors": "node"}
 
 FULL_MODELS = ("forest", "RBF-SVM")
 SHARES = (0.3, 0.5, 0.65, 0.8)
@@ -61,8 +58,14 @@ def full_model(name: str, seed: int, n_trees: int, criterion: str = "gini") -> A
     return make_pipeline(StandardScaler(), SVC(C=10, gamma=0.25))
 
 
-def approximation(method: str, full: Any, seed: int, quick: bool, settings: str) -> AdaptiveApproximation:
-    """Describe an adaptive approximation under a setting."""
+def sweep_of(settings: str, quick: bool) -> Sweep:
+    """Return what is swept of Adapt-Gbrt under a setting."""
+    sweep = Sweep(QUICK_SHARES if quick else SHARES, 3 if quick else 5).under(settings, PARTS[0])
+    return replace(sweep, n_estimators=30, max_regrowths=min(sweep.max_regrowths, 3)) if quick else sweep
+
+
+def linear_approximation(method: str, full: Any, seed: int, quick: bool, settings: str) -> AdaptiveApproximation:
+    """Describe an adaptive approximation by linear models under a setting."""
     swept: dict[str, Any] = {
         "shares": QUICK_SHARES if quick else SHARES,
         "lambdas": 3 if quick else 5,
@@ -72,16 +75,8 @@ def approximation(method: str, full: Any, seed: int, quick: bool, settings: str)
         return L1Baseline(full, search=PairSearch(**swept), random_state=seed)
     if settings == OURS:
         swept["gate_shares"] = GATE_SHARES
-    if method != "Adapt-Gbrt":
-        kind = AdaptLin if method == "Adapt-Lin" else AdaptLstsq
-        return kind(full, search=GateSearch(**swept), random_state=seed)
-    n_estimators, growth = 30 if quick else 100 if settings == OURS else 50, PairGrowth()
-    if settings == "printed":
-        growth = PairGrowth(charge=CHARGE[settings], trees_per_step=10)
-    if settings == "authors":  # few, as each is grown up to 50 times
-        growth = PairGrowth(charge=CHARGE[settings], max_regrowths=3 if quick else 50)
-        swept |= {"shares": (0.5, 0.8), "lambdas": tuple(gamma / PARTS[0] for gamma in GAMMAS[::6])}
-    return AdaptGbrt(full, n_estimators=n_estimators, growth=growth, search=BoostedSearch(**swept), random_state=seed)
+    kind = AdaptLin if method == "Adapt-Lin" else AdaptLstsq
+    return kind(full, search=GateSearch(**swept), random_state=seed)
 
 
 METHODS = ("Adapt-Gbrt", "Adapt-Lin", "L1", "Adapt-Lstsq")
@@ -101,17 +96,19 @@ def cells(quick: bool, seed: int) -> list[Cell]:
 def run(cell: Cell) -> list[Record]:
     """Learn and measure one method."""
     quick, settings = cell["quick"], cell.get("settings", OURS)
-    parts = first_rows(load(), 1500 if quick else None)
+    parts, sweep = first_rows(load(), 1500 if quick else None), sweep_of(settings, quick)
+    data = PaperData(parts, FeatureCosts.uniform(16), "letter")
     if cell["method"] == "GreedyMiser":
         lams = (1e-4, 1e-3) if quick else (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
-        rounds, charge = 32 if quick else 256, CHARGE.get(settings, "path")
-        points = miser_points(parts, FeatureCosts.uniform(16), rounds, lams, (0.5,), cell["seed"], charge)
+        rounds = 32 if quick else 256
+        points = miser_points(parts, data.costs, rounds, lams, (0.5,), cell["seed"], sweep.charge)
         return [{**point, "gate": NO_GATE} for point in points]
     n_trees, criterion = (1000, "entropy") if settings == "authors" else (100, "gini")
     full = full_model(cell["full"], cell["seed"], 40 if quick else n_trees, criterion)
-    model = approximation(cell["method"], full, cell["seed"], quick, settings)
-    accounting: Accounting = "full model only" if settings == "authors" else "union"
-    return adaptive_points([model], PaperData(parts, FeatureCosts.uniform(16), "letter"), accounting)
+    if cell["method"] == "Adapt-Gbrt":
+        return sweep.points(full, data, 2 if quick else 3, cell["seed"])
+    model = linear_approximation(cell["method"], full, cell["seed"], quick, settings)
+    return adaptive_points([model], data, sweep.accounting)
 
 
 def summarise(records: list[Record]) -> list[Record]:

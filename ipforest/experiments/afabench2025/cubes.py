@@ -37,7 +37,7 @@ from ipforest.experiments.neural_acquisition import (
     MutualInformationSelection,
     NeuralAcquisition,
 )
-from ipforest.experiments.options import Option, choose
+from ipforest.experiments.options import Option, choose, in_sessions
 from ipforest.experiments.rows import grouped, standard_error
 from ipforest.frontiers.budget_forest import BudgetForest
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
@@ -213,14 +213,10 @@ def _streed(task: Task) -> Measured:
     opens: list[Open] = []
     for forest in streed_trees(task):
         seller = Seller(task.costs, 0.0, np.asarray(forest.classes), names, True)
-        opens.append(partial(_open, TreesInOrder(forest), seller))
-    options = [_seen(each, task, None) for each in opens]
+        opens.append(partial(Sessions, TreesInOrder(forest), seller))
+    options = [in_sessions(each, task.parts) for each in opens]
     options.append(Option(0.0, 1.0, 0.0, 1.0))
     return {HARD: _capped(opens, task), SOFT: [choose(options, budget) for budget in BUDGETS]}
-
-
-def _open(policy: Any, seller: Seller, n: int, max_cost: float | None) -> Sessions:
-    return Sessions(policy, seller, n, max_cost=max_cost)
 
 
 def _ours(kind: type[Any], task: Task) -> Measured:
@@ -228,29 +224,19 @@ def _ours(kind: type[Any], task: Task) -> Measured:
     parts = task.parts
     model = kind(feature_costs=task.costs, random_state=task.seed)
     model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
-    models = [model.at_budget(budget) for budget in (*BUDGETS, 2 * BUDGETS[-1])]
-    opens: list[Open] = [lambda n, max_cost, chosen=chosen: chosen.sessions(n, max_cost=max_cost) for chosen in models]
-    return {HARD: _capped(opens, task), SOFT: [_seen(each, task, None) for each in opens[:-1]]}
+    opens: list[Open] = [model.at_budget(budget).sessions for budget in (*BUDGETS, 2 * BUDGETS[-1])]
+    return {HARD: _capped(opens, task), SOFT: [in_sessions(each, task.parts) for each in opens[:-1]]}
 
 
 def _capped(opens: Sequence[Open], task: Task) -> list[Option]:
     """Take for each cap the model of least validation error with it."""
     return [
         min(
-            (_seen(each, task, cap) for each in opens),
+            (in_sessions(partial(each, max_cost=cap), task.parts) for each in opens),
             key=lambda option: (option.validation_error, option.validation_cost),
         )
         for cap in BUDGETS
     ]
-
-
-def _seen(open_sessions: Open, task: Task, cap: float | None) -> Option:
-    numbers: list[float] = []
-    for X, y in task.parts.held_out:
-        sessions = open_sessions(len(X), cap)
-        sessions.see(X)
-        numbers += [float(sessions.paid.mean()), float(np.mean(sessions.labels(sessions.outputs) != y))]
-    return Option(*numbers)
 
 
 def summarise(records: list[Record]) -> list[Record]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from matplotlib.figure import Figure
 
 from ipforest.ensemble.forest import Forest
@@ -53,7 +51,7 @@ def run(cell: Cell) -> list[Record]:
 
 def _usage(forest: Forest, data: PaperData) -> Record:
     X, y = data.parts.X_test, data.parts.y_test
-    return asdict(feature_usage_table(forest.feature_usage(X), forest.cost(X, data.costs), y, forest.predict(X)))
+    return feature_usage_table(forest.feature_usage(X), forest.cost(X, data.costs), y, forest.predict(X))
 
 
 def summarise(records: list[Record]) -> list[Record]:

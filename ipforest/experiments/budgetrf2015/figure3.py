@@ -17,6 +17,7 @@ from ipforest.experiments.condensed import at_budgets
 from ipforest.experiments.curves import draw_curves, miser_points, within_budgets
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.metrics import error_of_scores
+from ipforest.experiments.options import Option
 from ipforest.experiments.paper_data import PaperData, available, load_parts
 from ipforest.learners import BudgetRF
 from ipforest.learners.budget_rf import GreedyGrowth, with_votes
@@ -158,12 +159,7 @@ def _record(data: PaperData, costs: Any, scores: Any) -> Record:
         error_of_scores(y, of_part, classes, of_query)
         for y, of_part, of_query in zip((data.parts.y_validation, data.parts.y_test), scores, queries, strict=True)
     )
-    return {
-        "validation_cost": float(costs[0]),
-        "validation_error": before,
-        "cost": float(costs[1]),
-        "error": after,
-    }
+    return Option(float(costs[0]), before, float(costs[1]), after).means
 
 
 def summarise(records: list[Record]) -> list[Record]:

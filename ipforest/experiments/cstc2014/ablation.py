@@ -9,8 +9,10 @@ from matplotlib.figure import Figure
 
 from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.cstc import CSTC, TreeObjective
-from ipforest.experiments.cstc2014.figure12 import parted_digits, says_eight
+from ipforest.experiments.cascade_curves import called_second
+from ipforest.experiments.cstc2014.figure12 import parted_digits
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
+from ipforest.experiments.metrics import error_rate
 
 BASE = "base: logistic loss, depth 3, pruned after the descent"
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -44,14 +46,14 @@ def run(cell: Cell) -> list[Record]:
     model.set_params(**VARIANTS[cell["variant"]]).fit(X, y)
     tree = model.candidates_[0].tree
     phi = model.feature_map_.transform(test.X)
-    last = tree.route(phi)
+    last, scores, paid = model.resources_.outcome(tree, phi)
     up = tree.scores(phi)[:, 0] > tree.threshold[0]
     of_digit = [last[test.y == digit] for digit in (0, 1)]
     return [
         {
             "nodes": tree.n_nodes,
-            "error": float(np.mean(says_eight(model, phi, last) != test.y)),
-            "cost": float(model.resources_.path_cost(tree.coef, tree.on_path)[last].mean()),
+            "error": error_rate(test.y, called_second(model, scores)),
+            "cost": float(paid.mean()),
             "threes_up": float(up[test.y == 0].mean()) if tree.n_nodes > 1 else None,
             "eights_up": float(up[test.y == 1].mean()) if tree.n_nodes > 1 else None,
             "apart": _apart(of_digit[0], of_digit[1], tree.n_nodes),

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
 from ipforest import datasets
-from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.cstc import CSTC, TreeObjective
+from ipforest.experiments.cascade_curves import called_second
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
+from ipforest.experiments.metrics import error_rate
 from ipforest.experiments.rows import averaged
 
 SIZES = (4, 8, 16, 28)
@@ -83,15 +84,9 @@ def run(cell: Cell) -> list[Record]:
     """Fit one tree and test it."""
     test, model = fit(cell)
     tree = model.candidates_[0].tree
-    phi = model.feature_map_.transform(test.X)
-    last = tree.route(phi)
-    return [
-        {
-            "nodes": tree.n_nodes,
-            "error": float(np.mean(says_eight(model, phi, last) != test.y)),
-            "cost": float(model.resources_.path_cost(tree.coef, tree.on_path)[last].mean()),
-        }
-    ]
+    _, scores, paid = model.resources_.outcome(tree, model.feature_map_.transform(test.X))
+    error = error_rate(test.y, called_second(model, scores))
+    return [{"nodes": tree.n_nodes, "error": error, "cost": float(paid.mean())}]
 
 
 def fit(cell: Cell) -> tuple[Digits, CSTC]:
@@ -105,12 +100,6 @@ def fit(cell: Cell) -> tuple[Digits, CSTC]:
         random_state=cell["seed"],
     )
     return test, model.fit(X, y)
-
-
-def says_eight(model: CSTC, phi: FloatArray, last: IntArray) -> BoolArray:
-    """Tell which images are called an 8, by the classifiers at which they leave the only tree of a model."""
-    middle = 0.0 if is_classifier(model) else (0.5 - model.target_mean_) * model.target_scale_
-    return np.asarray(model.candidates_[0].tree.answer(phi, last) > middle)
 
 
 def parted_digits(seed: int) -> tuple[FloatArray, IntArray, Digits]:
@@ -159,9 +148,8 @@ def draw_curve(figure: Any, rows: list[Record]) -> None:
 def draw_extracted(figure: Any, lam: float, test: Digits, model: CSTC) -> None:
     """Draw what one 3 and one 8 buy on their paths, node by node, resolution by resolution; the rest is red."""
     tree = model.candidates_[0].tree
-    phi = model.feature_map_.transform(test.X)
-    last = tree.route(phi)
-    correct = says_eight(model, phi, last) == test.y
+    last, scores, _ = model.resources_.outcome(tree, model.feature_map_.transform(test.X))
+    correct = called_second(model, scores) == test.y
     examples = [_first_of(digit, correct, test.y, tree.depth[last]) for digit in (0, 1)]
     paths = [np.flatnonzero(tree.on_path[last[example]]) for example in examples]
     grid = figure.subplots(sum(path.size for path in paths), len(SIZES), squeeze=False)

@@ -26,19 +26,13 @@ from ipforest.costs import FeatureCosts
 from ipforest.experiments.condensed import at_budgets
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.metrics import ndcg_at, precision_at
-from ipforest.experiments.ranking_trees import with_known
+from ipforest.experiments.ranking_trees import MAX_DEPTH, SPLIT_COST, with_known
 from ipforest.experiments.rankings import GOOD, TOP, Ranking, draw_ranking, prices, proximity_exit
 from ipforest.experiments.rows import mean_and_deviation
-
-SPLIT_COST = 0.1
-"""A test's price: a tree that tests ten features costs about one evaluation of a weak learner."""
 
 PROXIMITIES = (0.2, 0.3, 0.5)
 LIMITS = (5, 20, 50, 150, 200)
 """The largest price of a feature in each stage of the AND-OR cascade, section 6.3."""
-
-MAX_DEPTH = 1
-"""Of the boosted trees. Deeper ones need so many features each that no choice of trees is cheap."""
 
 N_BUDGETS = 12
 CHEAPEST = 60
@@ -160,12 +154,9 @@ def _measured(part: Ranking, scores: FloatArray, cost: FloatArray, skewed: bool)
 
 def _points(model: ClassifierTreeEstimator, trees: list[ClassifierTree], part: Ranking, skewed: bool) -> Points:
     """Measure trees of classifiers of a model."""
-    phi, found = model.feature_map_.transform(part.X), []
-    for tree in trees:
-        last = tree.route(phi)
-        cost = model.resources_.path_cost(tree.coef, tree.on_path)[last]
-        found.append(_measured(part, tree.answer(phi, last), cost, skewed))
-    return found
+    phi = model.feature_map_.transform(part.X)
+    outcomes = (model.resources_.outcome(tree, phi) for tree in trees)
+    return [_measured(part, scores, paid, skewed) for _, scores, paid in outcomes]
 
 
 def _exits(model: StagewiseRegression, part: Ranking, s: float, skewed: bool) -> Points:

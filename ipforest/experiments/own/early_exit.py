@@ -12,15 +12,14 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
-from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
-from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.demo import Parts, split_parts
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.options import Option, choose, levels, majority, record_both
+from ipforest.experiments.methods import read_boosted
+from ipforest.experiments.options import Answer, Option, choose, levels, majority, record_both
 from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF, GreedyGrowth
@@ -152,10 +151,7 @@ def penalised_trees(
         verbose=-1,
         **penalty,
     )
-    trees = read(model.fit(parts.X_train, parts.y_train))
-    if not isinstance(trees, BoostedTrees):
-        raise TypeError(f"model: expected boosted trees, got {type(trees).__name__}")
-    return trees
+    return read_boosted(model.fit(parts.X_train, parts.y_train))
 
 
 def _cut_off(trees: BoostedTrees, parts: Parts) -> list[Option]:
@@ -205,13 +201,7 @@ def _stop(trees: TreesInOrder, parts: Parts, stopped: dict[str, list[Option]]) -
 def _whole(trees: Forest | BoostedTrees, parts: Parts) -> Option:
     """Measure an ensemble when no example stops."""
     costs = FeatureCosts.uniform(parts.X_train.shape[1])
-    measured = (measure(trees, X, y, costs) for X, y in parts.held_out)
-    return Option(*(value for pair in measured for value in pair))
-
-
-def measure(trees: Forest | BoostedTrees, X: Array, y: Array, costs: FeatureCosts) -> tuple[float, float]:
-    """Compute cost and error of an ensemble on examples."""
-    return float(trees.cost(X, costs).mean()), float(np.mean(trees.predict(X) != y))
+    return Option.measured(parts, lambda X: Answer(trees.predict(X), trees.cost(X, costs)))
 
 
 def _named(name: str, plain: list[Option], stopped: dict[str, list[Option]]) -> dict[str, list[Option]]:

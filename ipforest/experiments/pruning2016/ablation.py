@@ -15,14 +15,13 @@ from ipforest.experiments.curves import entropy_forest
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import load_whole
-from ipforest.experiments.pruning2016.table1 import FOLDS, LAMBDAS, PRINTED, folds_of, levels_of
+from ipforest.experiments.pruning2016.table1 import FOLDS, LAMBDAS, PRINTED, folds_of, over_lambda
 from ipforest.experiments.routed_examples import RoutedExamples
 from ipforest.experiments.rows import panels
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners import BudgetRF, GreedyGrowth
 from ipforest.learners.budget_rf import with_votes
 from ipforest.learners.forest_pruner import out_of_bag, pruning_set
-from ipforest.results import Pruning
 
 DATA = ("sonar", "heart")
 N_TREES = 90
@@ -113,13 +112,7 @@ def _measured(variant: Variant, parts: Parts, costs: FeatureCosts, seed: int) ->
     )
     answering = forest.refit(parts.X_train, parts.y_train) if variant.leaves == "training" else forest
     test = RoutedExamples.of(with_votes(answering, variant.voting), parts.X_test, parts.y_test, costs)
-    records = [{"method": "unpruned", "lam": 0.0, **test.score(instance.unpruned)._asdict()}]
-    for method, level in levels_of(instance).items():
-        scores = (test.score(Pruning(level > lam)) for lam in LAMBDAS)
-        records += [
-            {"method": method, "lam": lam, **score._asdict()} for lam, score in zip(LAMBDAS, scores, strict=True)
-        ]
-    return records
+    return over_lambda(instance, test)
 
 
 def _trees(variant: Variant, seed: int) -> Any:

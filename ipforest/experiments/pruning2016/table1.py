@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.model_selection import StratifiedKFold
 
-from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.arrays import Array
 from ipforest._internal.examples import Labelled
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.condensed import columns
@@ -100,25 +100,20 @@ def _both(parts: Parts, costs: FeatureCosts, cell: Cell) -> list[Record]:
         resolution=FITS_PATH,
     )
     test = RoutedExamples.of(forest, parts.X_test, parts.y_test, costs)
+    return [{"fold": 0, **record} for record in over_lambda(instance, test)]
 
-    def record(method: str, lam: float, score: Score) -> Record:
-        return {"fold": 0, "method": method, "lam": lam, **score._asdict()}
 
-    records = [record("unpruned", 0.0, test.score(instance.unpruned))]
-    for method, level in levels_of(instance).items():
-        scores: dict[int, Score] = {}
+def over_lambda(instance: PruningInstance, test: RoutedExamples) -> list[Record]:
+    """Measure the unpruned forest, and the prunings at each of `LAMBDAS`, joint and tree by tree."""
+    records: list[Record] = [{"method": "unpruned", "lam": 0.0, **test.score(instance.unpruned)._asdict()}]
+    for method, path in zip(METHODS, (prune_path(instance), prune_path(without_sharing(instance))), strict=True):
+        level, scores = path.node_lambda.astype(np.float64), dict[int, Score]()
         for lam in LAMBDAS:
             pruning = Pruning(level > lam)
             if pruning.n_kept not in scores:
                 scores[pruning.n_kept] = test.score(pruning)
-            records.append(record(method, lam, scores[pruning.n_kept]))
+            records.append({"method": method, "lam": lam, **scores[pruning.n_kept]._asdict()})
     return records
-
-
-def levels_of(instance: PruningInstance) -> dict[str, FloatArray]:
-    """Find the lambda up to which each internal node stays, pruned jointly and tree by tree, shape (n_internal,)."""
-    paths = {"joint": prune_path(instance), "individual": prune_path(without_sharing(instance))}
-    return {method: path.node_lambda.astype(np.float64) for method, path in paths.items()}
 
 
 def summarise(records: list[Record]) -> list[Record]:

@@ -12,7 +12,7 @@ from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.fine_tuning import fine_tuned
 from ipforest.classifier_trees.relaxation import PathCost
 from ipforest.classifier_trees.resources import Resources
-from ipforest.classifier_trees.structure import chain, full_tree, grown, pruned, quantile_between
+from ipforest.classifier_trees.structure import Initialisation, pruned, quantile_between
 from ipforest.costs import FeatureCosts
 
 PRECISE = DescentSettings(tolerance=1e-12, max_block_steps=500, max_gradient_steps=500)
@@ -34,7 +34,9 @@ def fitted_node(objective):
 @pytest.mark.parametrize(("shape", "loss", "cost", "exits_pay"), [s for s in SETTINGS if s[0] != "lopsided"])
 def test_the_objective_never_rises(shape, loss, cost, exits_pay) -> None:
     objective = random_objective(loss, cost, exits_pay, 8)
-    start = full_tree(objective, 3, QUICK) if shape == "full" else chain(objective, 4, QUICK)
+    start = (
+        Initialisation(objective, QUICK).full_tree(3) if shape == "full" else Initialisation(objective, QUICK).chain(4)
+    )
     values = [objective.value(start)]
     tree = descend(objective, start, QUICK, record=values.append)
     assert np.all(np.diff(values) <= 1e-12)
@@ -69,7 +71,7 @@ def test_one_node_is_the_lasso_and_prices_are_its_norm(rho: float, lam: float) -
 
 def test_the_closed_form_is_what_conjugate_gradient_finds() -> None:
     objective = random_objective("squared", PathCost, False, 9, rho=0.0)
-    tree = full_tree(objective, 2, QUICK)
+    tree = Initialisation(objective, QUICK).full_tree(2)
     scores = tree.scores(objective.phi)
     closed, _, value = update_node(objective, tree, 2, scores, objective.value(tree), PRECISE)
 
@@ -96,7 +98,7 @@ def test_a_price_above_all_gains_buys_nothing() -> None:
 
 def test_early_stopping_gives_the_best_tree_on_validation_data() -> None:
     objective = random_objective("squared", PathCost, False, 10)
-    start = full_tree(objective, 2, QUICK)
+    start = Initialisation(objective, QUICK).full_tree(2)
     seen: list[ClassifierTree] = []
 
     def validate(tree: ClassifierTree) -> float:
@@ -114,20 +116,20 @@ def test_structures_never_do_worse_on_validation_data() -> None:
     def error(tree: ClassifierTree) -> float:
         return float(np.mean((tree.answer(held_out.phi) - held_out.target) ** 2))
 
-    full = full_tree(objective, 3, QUICK)
+    full = Initialisation(objective, QUICK).full_tree(3)
     small = pruned(full, error)
     assert error(small) <= error(full)
     for node in range(1, small.n_nodes):
         if small.is_leaf[node]:
             assert error(small.without(node)) > error(small)
-    greedy = grown(objective, held_out.phi, error, 7, QUICK)
+    greedy = Initialisation(objective, QUICK).grown(held_out.phi, error, 7)
     assert error(greedy) <= error(fit_leaf(objective, ClassifierTree.single(np.zeros(8)), 0, QUICK))
     assert greedy.n_nodes <= 7
 
 
 def test_fine_tuning_keeps_zeros_and_routes_and_lowers_the_loss() -> None:
     objective = random_objective("squared", PathCost, False, 14, lam=0.1, rho=1e-3)
-    tree = full_tree(objective, 3, QUICK)
+    tree = Initialisation(objective, QUICK).full_tree(3)
     tuned = fine_tuned(objective, tree, QUICK)
     coef, _ = tuned.answers_by
     assert np.all(coef[tree.coef == 0] == 0)

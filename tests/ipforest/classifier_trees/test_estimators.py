@@ -28,6 +28,7 @@ from ipforest.classifier_trees import (
 )
 from ipforest.classifier_trees.adaboost_rs import AdaBoostVotes
 from ipforest.classifier_trees.block_descent import PRUNINGS, DescentSettings
+from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import FeatureCosts
 
@@ -188,9 +189,9 @@ def test_a_weak_learner_costs_its_evaluation_once_and_its_tests() -> None:
         model = CSTC(feature_map=trees, split_cost="0.25", feature_costs=[0, 5, 7], **settings).fit(examples, target)
         uses = model.feature_map_.feature_of_weight_.toarray()
         assert model.resources_.prices[3:] == pytest.approx(np.array(expected) + 0.25 * uses.sum(axis=0))
-        coef = np.array([[1.0, 0, 2, 0]])
+        tree = ClassifierTree.single(np.array([1.0, 0, 2, 0]))
         once = np.array([0, 5, 7]) @ (uses[:, [0, 2]].sum(axis=1) > 0)
-        paid = model.resources_.path_cost(coef, np.ones((1, 1), dtype=bool))
+        paid = model.resources_.path_cost(tree)
         assert paid == pytest.approx(once + model.resources_.prices[3] + model.resources_.prices[5])
     with pytest.raises(ValueError, match="evaluation_cost: expected a number, or one for each of 4 trees, got 2"):
         BoostingTrick(4, evaluation_cost=[1, 2]).fit(examples, target)

@@ -51,7 +51,7 @@ def test_gradients_and_bounds_at_every_node(shape, loss, cost, exits_pay) -> Non
     for node in range(tree.n_nodes):
         problem = objective.problem_at(tree, node, scores)
         squares = objective.resources.squares(tree.coef)
-        bound = objective.cost.bound(tree, node, squares, problem.arrival, problem.leaving)
+        bound = objective.cost.bound(tree, node, squares, problem.arrival)
         function = RestrictedBound(problem, bound, np.abs(tree.coef[node]), np.arange(8), objective.phi)
         here = np.concatenate([tree.coef[node], [tree.intercept[node], tree.threshold[node]]])
         norm = 0.5 * objective.rho * np.abs(tree.coef[node]).sum()
@@ -73,7 +73,7 @@ def test_gradients_and_bounds_at_every_node(shape, loss, cost, exits_pay) -> Non
 def test_the_cost_of_a_path_is_what_its_nodes_need() -> None:
     objective, tree = random_objective("squared", PathCost, False, 6), random_tree("full", 8, 7)
     members, prices = objective.resources.members.toarray(), objective.resources.prices
-    costs = objective.resources.path_cost(tree.coef, tree.on_path)
+    costs = objective.resources.path_cost(tree)
     for node in range(tree.n_nodes):
         weights = (tree.coef[tree.on_path[node]] != 0).any(axis=0)
         assert costs[node] == pytest.approx(prices[(members[:, weights] > 0).any(axis=1)].sum())

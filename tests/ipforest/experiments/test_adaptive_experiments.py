@@ -108,7 +108,7 @@ def test_settings_are_those_of_the_methods() -> None:
     assert (printed.gate_shares, authors.gate_shares) == ((), ())
     assert authors.lambdas[0] == pytest.approx(0.1 / 2000)
     assert set(figure4.EXPERIMENT.settings) == set(figure5.EXPERIMENT.settings) == {"ours", "printed", "authors"}
-    assert figure5.approximation("Adapt-Gbrt", None, 0, False, "authors").growth.max_regrowths == 50
+    assert figure5.sweep_of("authors", quick=False).max_regrowths == 50
 
 
 SMALL = {

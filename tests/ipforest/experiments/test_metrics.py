@@ -57,8 +57,8 @@ def test_equal_scores_keep_the_given_order_where_scikit_learn_averages_or_revers
 def test_feature_usage_table():
     usage = np.array([[0, 1, 7, 8], [0, 0, 3, 0]])
     table = feature_usage_table(usage, [3, 1], ["a", "b"], ["a", "a"])
-    assert (table.unused, table.up_to_seven, table.more) == (0.5, 0.375, 0.125)
-    assert (table.cost, table.error) == (2, 0.5)
+    assert (table["unused"], table["up_to_seven"], table["more"]) == (0.5, 0.375, 0.125)
+    assert (table["cost"], table["error"]) == (2, 0.5)
 
 
 def test_bad_rankings_are_refused():
