@@ -42,7 +42,8 @@ from ipforest.classifier_trees import (
 )
 from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.learners import BudgetRF, CostComplexity, GreedyGrowth, GreedyMiser, GreedyMiserRegressor, ReadableTree
-from ipforest.stopping.rules import CertifiedStopping, ThresholdStopping
+from ipforest.stopping.certified_stopping import CertifiedStopping
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 
 Make = Callable[[FeatureCosts], Any]
 

@@ -158,7 +158,8 @@ def make_files(folder: Path) -> None:
     from ipforest.cli import main
     from ipforest.learners import BudgetRF, GreedyMiser
     from ipforest.path_search import PathSearch
-    from ipforest.stopping.rules import CertifiedStopping, OptimalStopping
+    from ipforest.stopping.certified_stopping import CertifiedStopping
+    from ipforest.stopping.optimal_stopping import OptimalStopping
     from ipforest.tabular.model_files import save_model
 
     random = np.random.default_rng(0)

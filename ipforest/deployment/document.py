@@ -28,9 +28,12 @@ from ipforest.frontiers.averaged_trees import MeanOfForests
 from ipforest.learners.greedy_miser import Logistic, Squared, SummedTrees
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.session import Seller
+from ipforest.stopping.certified_stopping import CertifiedRule
 from ipforest.stopping.early_exit import EarlyExitPolicy
-from ipforest.stopping.rules import CertifiedRule, FittedRule, StagedRule, ThresholdStopping
+from ipforest.stopping.optimal_stopping import StagedRule
+from ipforest.stopping.paths import FittedRule
 from ipforest.stopping.stages import Stage, StagesInOrder
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.walks import END, TIE
 from ipforest.wrappers.adapted import PolicyAround
 from ipforest.wrappers.calibration import CalibratedPolicy, Calibration

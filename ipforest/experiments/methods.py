@@ -54,7 +54,8 @@ from ipforest.learners.priced_booster import PricedGrowth
 from ipforest.learners.pruning_baselines import CostComplexity
 from ipforest.policy import TreesInOrder
 from ipforest.stopping.nested import NestedCascade
-from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
+from ipforest.stopping.optimal_stopping import OptimalStopping
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 
 __all__ = ["METHODS", "OURS", "Choices", "Method", "Task", "available", "choices_within"]
 

@@ -15,7 +15,8 @@ from ipforest.experiments.demo import Parts
 from ipforest.policy import TreesInOrder
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.early_exit import record_paths
-from ipforest.stopping.rules import StoppingPaths, StoppingRule, keenness_along, learn_stopping, stopping_curve
+from ipforest.stopping.paths import StoppingPaths, StoppingRule
+from ipforest.stopping.rules import keenness_along, learn_stopping, stopping_curve
 
 
 class Answer(NamedTuple):

@@ -36,16 +36,8 @@ from ipforest.results import Pruning
 from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
-from ipforest.stopping.rules import (
-    Curve,
-    FittedRule,
-    LearntStopping,
-    StageOutputs,
-    StoppingRule,
-    check_stopping,
-    learn_stopping,
-    stopped_by,
-)
+from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingRule
+from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, learn_stopping, stopped_by
 from ipforest.stopping.scored import score_of_stops, scorer_on
 from ipforest.stopping.stages import Loss, StagesInOrder
 

@@ -30,14 +30,9 @@ from ipforest.estimator.held_out import checked_labels
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.session import Seller, Sessions
 from ipforest.settings import checked
-from ipforest.stopping.rules import (
-    FittedRule,
-    StageOutputs,
-    StoppingPaths,
-    ThresholdStopping,
-    margin,
-)
+from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin
 from ipforest.stopping.stopped import Stoppable, StoppedEstimator
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.stopping.tree_order import ORDERS, order_trees
 from ipforest.walks import Purse, TreeWalk, Walk, record
 

@@ -10,7 +10,8 @@ import numpy as np
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest.choosing.measures import HeldOutScorer
 from ipforest.session import Seller
-from ipforest.stopping.rules import ScoreOfStops, StageOutputs, StoppingPaths
+from ipforest.stopping.paths import StageOutputs, StoppingPaths
+from ipforest.stopping.rules import ScoreOfStops
 
 
 def scorer_on(scoring: Any, X: Array, y: Array, weight: FloatArray, seller: Seller) -> HeldOutScorer | None:

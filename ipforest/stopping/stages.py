@@ -30,15 +30,10 @@ from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
 from ipforest.estimator.base import Given
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.session import Seller, Unit
-from ipforest.stopping.rules import (
-    FittedRule,
-    StagedRule,
-    StageOutputs,
-    StoppingPaths,
-    ThresholdStopping,
-    margin,
-)
+from ipforest.stopping.optimal_stopping import StagedRule
+from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin
 from ipforest.stopping.stopped import Stoppable, StoppedEstimator
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.walks import (
     END,
     ONWARD,

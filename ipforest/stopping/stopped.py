@@ -15,17 +15,8 @@ from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import FittedWithWeights
 from ipforest.estimator.checks import check_integer
 from ipforest.settings import checked
-from ipforest.stopping.rules import (
-    Curve,
-    FittedRule,
-    LearntStopping,
-    StageOutputs,
-    StoppingPaths,
-    StoppingRule,
-    check_stopping,
-    learn_stopping,
-    stopped_by,
-)
+from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, StoppingRule
+from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, learn_stopping, stopped_by
 from ipforest.stopping.scored import recorded, scorer_on
 
 

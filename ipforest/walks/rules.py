@@ -29,7 +29,7 @@ class RuleTables(NamedTuple):
     first_lambda, lambdas : ndarray of int64 and float64
         Keenness of the bins of stage s from ``first_lambda[s]`` on; or of each node of the policy tree.
     next_stage, first_child : ndarray of int64
-        See `ipforest.stopping.rules.CertifiedRule`.
+        See `ipforest.stopping.certified_stopping.CertifiedRule`.
     """
 
     kind: int

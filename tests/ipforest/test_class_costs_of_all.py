@@ -31,7 +31,7 @@ from ipforest.policy import Progress, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Sessions
 from ipforest.stopping.early_exit import EarlyExitPolicy
-from ipforest.stopping.rules import margin
+from ipforest.stopping.paths import margin
 from ipforest.stopping.stages import UNSTOPPED
 
 X, Y = load_breast_cancer(return_X_y=True)

@@ -24,7 +24,7 @@ from ipforest import (
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import write
 from ipforest.learners import BudgetRF, GreedyMiser
-from ipforest.stopping.rules import ThresholdStopping
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 
 X, Y = load_breast_cancer(return_X_y=True)
 FOREST = RandomForestClassifier(6, max_depth=4, random_state=0)

@@ -24,9 +24,11 @@ from ipforest.frontiers.context_cascades import ContextRouter
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Seller, Sessions
+from ipforest.stopping.certified_stopping import CertifiedRule
 from ipforest.stopping.early_exit import EarlyExitPolicy
-from ipforest.stopping.rules import CertifiedRule, StagedRule, ThresholdStopping
+from ipforest.stopping.optimal_stopping import StagedRule
 from ipforest.stopping.stages import Stage, StagesInOrder
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.walks import packed
 from ipforest.wrappers.calibration import CalibratedClassifier
 

@@ -16,8 +16,9 @@ from ipforest.experiments.own.early_exit import N_LEVELS
 from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
 from ipforest.stopping.branching import BranchingCascade
 from ipforest.stopping.nested import NestedCascade
-from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
+from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.stopped import Stoppable
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 
 BUDGETS = (2, 3, 4, 6, 8, 10)
 SIZES = {"cube": (2000, 1000, 4000), "cube_nm": (2000, 1000, 4000), "digits": (900, 400, 497)}

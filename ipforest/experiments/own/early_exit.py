@@ -24,13 +24,11 @@ from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_erro
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF, GreedyGrowth
 from ipforest.policy import TreesInOrder
+from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.nested import NestedCascade
-from ipforest.stopping.rules import (
-    CertifiedStopping,
-    OptimalStopping,
-    StoppingRule,
-    ThresholdStopping,
-)
+from ipforest.stopping.optimal_stopping import OptimalStopping
+from ipforest.stopping.paths import StoppingRule
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.stopping.tree_order import order_trees
 
 BUDGETS = {

@@ -15,8 +15,10 @@ from ipforest.experiments.options import Option, choose, levels, majority, recor
 from ipforest.experiments.own.early_exit import BUDGETS, N_LEVELS, load, penalised
 from ipforest.experiments.rows import gains, grouped, mean_and_error
 from ipforest.policy import TreesInOrder
+from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.nested import NestedCascade
-from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, StoppingPaths, StoppingRule
+from ipforest.stopping.optimal_stopping import OptimalStopping
+from ipforest.stopping.paths import StoppingPaths, StoppingRule
 
 DATA = ("miniboone_5k", "synthetic", "letters")
 INPUTS = ("CEGB", "nested")

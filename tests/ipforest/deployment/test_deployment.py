@@ -45,8 +45,10 @@ from ipforest.deployment import document_of, write_c_model, write_json
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import write
 from ipforest.learners.greedy_miser import GreedyMiser
-from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, ThresholdStopping
+from ipforest.stopping.certified_stopping import CertifiedStopping
+from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.stages import Stage, StagesInOrder
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.wrappers.calibration import calibrated
 from ipforest.wrappers.thresholds import ThresholdClassifier
 

@@ -35,8 +35,9 @@ from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
 from ipforest.policy import TreesInOrder
 from ipforest.session import Sessions
-from ipforest.stopping.rules import Curve, LearntStopping, ThresholdStopping
+from ipforest.stopping.rules import Curve, LearntStopping
 from ipforest.stopping.stages import StagesInOrder
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 
 QUICK_BOOST = BudgetBoost(
     12, growth=BoostGrowth(max_leaf_nodes=4), search=BoostSearch(n_lambdas=3, n_prunings=2), random_state=0

@@ -35,8 +35,8 @@ from ipforest.frontiers import AveragedTreesRegressor
 from ipforest.frontiers.forests_on_features import answers_out_of_bag
 from ipforest.frontiers.tasks import Classification, Regression, task_of
 from ipforest.policy import Progress, TreesInOrder
+from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.early_exit import sureness
-from ipforest.stopping.rules import CertifiedStopping
 
 BOOST = BudgetBoostRegressor(
     20,

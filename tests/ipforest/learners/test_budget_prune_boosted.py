@@ -13,7 +13,7 @@ import proofs
 from ipforest import BudgetPrune, EarlyExit, PruningSettings
 from ipforest.ensemble import BoostedTrees
 from ipforest.ensemble.refitting import mean_loss
-from ipforest.stopping.rules import ThresholdStopping
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 
 
 def lightgbm() -> Any:

@@ -8,8 +8,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import proofs
 from ipforest import BranchingCascade, BranchingStages, FeatureCosts, NestedCascade, datasets
-from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, ThresholdStopping
+from ipforest.stopping.certified_stopping import CertifiedStopping
+from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.stages import END
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.stopping.unit_order import local_importance
 
 CUBE = datasets.cube(2400)

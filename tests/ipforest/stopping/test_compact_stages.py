@@ -14,8 +14,9 @@ from sklearn.tree import DecisionTreeRegressor
 from ipforest import NestedCascade, NestedStages
 from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
 from ipforest.frontiers import AveragedTrees, AveragedTreesRegressor
-from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
+from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.stages import StagesInOrder
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.tabular.model_files import load_model, save_model
 
 X, Y = load_wine(return_X_y=True)

@@ -18,8 +18,11 @@ from ipforest.ensemble.libraries import read
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.policy import TreesInOrder
 from ipforest.session import Seller, Sessions
+from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
-from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, StageOutputs, ThresholdStopping
+from ipforest.stopping.optimal_stopping import OptimalStopping
+from ipforest.stopping.paths import StageOutputs
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.stopping.tree_order import MAX_TREES_EXACTLY, _Prefixes, order_trees
 from ipforest.tabular.model_files import load_model, save_model
 

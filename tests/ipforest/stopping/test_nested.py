@@ -11,7 +11,9 @@ from sklearn.preprocessing import StandardScaler
 
 import proofs
 from ipforest import FeatureCosts, NestedCascade, NestedStages
-from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, ThresholdStopping
+from ipforest.stopping.certified_stopping import CertifiedStopping
+from ipforest.stopping.optimal_stopping import OptimalStopping
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.stopping.unit_order import ORDERS
 
 X, Y = load_breast_cancer(return_X_y=True)

@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 import proofs
 from ipforest import FeatureCosts
+from ipforest.stopping.certified_stopping import CertifiedStopping
+from ipforest.stopping.optimal_stopping import OptimalStopping
+from ipforest.stopping.paths import StoppingPaths
 from ipforest.stopping.rules import (
-    CertifiedStopping,
     Curve,
-    OptimalStopping,
-    StoppingPaths,
-    ThresholdStopping,
     cross_fitted_keenness,
     keenness_along,
     learn_stopping,
     stages_reached,
     stopping_curve,
 )
+from ipforest.stopping.threshold_stopping import ThresholdStopping
 
 
 def random_paths(seed: int, n_samples: int = 200, n_stages: int = 5, n_units: int = 6) -> StoppingPaths:

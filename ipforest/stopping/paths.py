@@ -1,0 +1,139 @@
+"""What examples see and pay stage by stage, and what a rule is that stops them."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Protocol, Self
+
+import numpy as np
+
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, read_only
+from ipforest.choosing.class_costs import expected_costs
+from ipforest.costs import FeatureCosts
+
+__all__ = ["FittedRule", "StageOutputs", "StoppingPaths", "StoppingRule", "margin"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoppingPaths:
+    """What examples see and pay when they are never stopped, stage by stage.
+
+    Stage 0 is before anything is bought; going on from stage s buys what separates it from stage s + 1.
+
+    Parameters
+    ----------
+    signal : ndarray of float64, shape (n_samples, n_stages)
+        What the decision to go on looks at, such as the margin between the two likeliest classes.
+    loss : ndarray of float64, shape (n_samples, n_stages)
+        What stopping at each stage costs: 1 for a wrong label. Constant from the last stage on.
+    last : ndarray of int64, shape (n_samples,)
+        The stage at which each example has nothing more to buy.
+    bought_at : ndarray of int64, shape (n_samples, n_units)
+        The stage from which each unit is bought by going on; n_stages for a unit that is never bought.
+    costs : FeatureCosts
+
+    Attributes
+    ----------
+    cost : ndarray of float64, shape (n_samples, n_stages)
+        What each example has paid when it stands at each stage.
+    """
+
+    signal: FloatArray
+    loss: FloatArray
+    last: IntArray
+    bought_at: IntArray
+    costs: FeatureCosts
+    cost: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        prices = self.costs.float_unit_costs
+        shape = (self.n_samples, self.n_stages + 1)
+        cell = np.arange(self.n_samples)[:, None] * shape[1] + self.bought_at
+        weights = np.broadcast_to(prices, cell.shape).ravel()
+        spent = np.bincount(cell.ravel(), weights=weights, minlength=shape[0] * shape[1]).reshape(shape)
+        object.__setattr__(self, "cost", read_only(np.cumsum(spent[:, :-1], axis=1) - spent[:, :-1]))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of examples."""
+        return int(self.signal.shape[0])
+
+    @property
+    def n_stages(self) -> int:
+        """Number of stages."""
+        return int(self.signal.shape[1])
+
+    def of(self, rows: IntArray | BoolArray) -> Self:
+        """Take some of the examples."""
+        part = copy(self)
+        for name in ("signal", "loss", "last", "bought_at", "cost"):
+            object.__setattr__(part, name, getattr(self, name)[rows])
+        return part
+
+
+class StageOutputs:
+    """What is answered about examples at every stage, one that has stopped keeping its last answer."""
+
+    def __init__(self) -> None:
+        self._outputs: list[FloatArray] = []
+
+    def note(self, outputs: FloatArray, rows: IntArray) -> None:
+        """Add a stage: what is answered about these examples, shape (n_rows, n_outputs); at the first stage about all.
+
+        Parameters
+        ----------
+        outputs : ndarray of float64, shape (n_rows, n_outputs)
+        rows : ndarray of int64, shape (n_rows,)
+        """
+        standing = self._outputs[-1].copy() if self._outputs else np.empty(outputs.shape)
+        standing[rows] = outputs
+        self._outputs.append(standing)
+
+    def at(self, stages: IntArray) -> FloatArray:
+        """Return what is answered about each example at a stage, shape (n_samples, n_outputs)."""
+        answered = np.empty(self._outputs[0].shape)
+        for stage in np.unique(stages).tolist():
+            here = stages == stage
+            answered[here] = self._outputs[stage][here]
+        return answered
+
+
+def margin(outputs: FloatArray, class_costs: FloatArray | None = None) -> FloatArray:
+    """Compute by how much the likeliest class leads the second, shape (n_samples,).
+
+    With class costs, by how much more the second cheapest label is expected to cost than the cheapest one.
+    """
+    ranked = np.sort(outputs if class_costs is None else -expected_costs(outputs, class_costs), axis=1)
+    lead: FloatArray = ranked[:, -1] - ranked[:, -2]
+    return lead
+
+
+class FittedRule(Protocol):
+    """What a rule has learnt.
+
+    One that compiled walks can follow also has ``tables()``, a `ipforest.walks.RuleTables`.
+    """
+
+    def keenness(self, stage: IntArray, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
+        """Say how keen examples are to go on.
+
+        Parameters
+        ----------
+        stage : ndarray of int64, shape (n,)
+        signal : ndarray of float64, shape (n,)
+        memory : ndarray of int64, shape (n,)
+            What the rule remembered about them at the stage before, 0 at stage 0.
+
+        Returns
+        -------
+        keenness : ndarray of float64, shape (n,)
+        memory : ndarray of int64, shape (n,)
+        """
+
+
+class StoppingRule(Protocol):
+    """A way to learn when to stop; its parameters are those of the dataclass."""
+
+    def fit(self, paths: StoppingPaths) -> FittedRule:
+        """Learn from held-out examples."""
