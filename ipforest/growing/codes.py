@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, read_only
+from ipforest.growing.bundles import Bundles
 
 MAX_BINS = 255
 """Together with the code of missing values, what a byte holds."""
@@ -38,6 +39,7 @@ class CodedExamples:
         Least and largest value under each code.
     is_category : ndarray of bool, shape (n_features,)
         Whether the values of a feature are categories, which have no order: each has its own code.
+    bundles : Bundles
     """
 
     codes: Array
@@ -45,6 +47,10 @@ class CodedExamples:
     lows: FloatArray
     highs: FloatArray
     is_category: BoolArray
+    bundles: Bundles = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bundles", Bundles.of(self.codes, np.diff(self.offsets), self.is_category))
 
     @classmethod
     def from_examples(

@@ -17,6 +17,7 @@ from ipforest.ensemble.category_sets import CategorySets
 from ipforest.ensemble.forest import Forest
 from ipforest.growing import loop
 from ipforest.growing.acquisition import AcquisitionState
+from ipforest.growing.bundles import MOST_MEMBERS, Bundles
 from ipforest.growing.codes import CodedExamples
 from ipforest.growing.impurities import Gradient, Impurity, Variance
 from ipforest.growing.ordered import N_BUCKETS
@@ -378,7 +379,7 @@ class Grower:
             self._limits(examples.n_features),
             acquisition.arrays,
             acquisition.bought,
-            self._tables(sizes, n, width),
+            self._tables(sizes, n, width, examples.bundles),
             _empty_examples(n, has_gradient),
             _empty_examples(n, has_gradient),
             _open_nodes(self._most_open(n), examples.n_features),
@@ -423,7 +424,7 @@ class Grower:
         """How many nodes are open at once at most."""
         return int(log2(n_examples)) + 3 if self.max_leaf_nodes is None else self.max_leaf_nodes + 1
 
-    def _tables(self, sizes: IntArray, n_examples: int, width: int) -> loop.Tables:
+    def _tables(self, sizes: IntArray, n_examples: int, width: int, bundles: Bundles) -> loop.Tables:
         """Reserve the sums that pass from parent to child, for splits that look at most features."""
         tabled = np.where(sizes <= loop.TABLE_CODES, sizes + 1, 0)
         offsets = np.concatenate([[0], np.cumsum(tabled)]).astype(np.int64)
@@ -438,7 +439,8 @@ class Grower:
         ):
             n_tables = min(self._most_open(n_examples), TABLE_BYTES // (8 * n_cells * width))
         sums = _reserve.array((max(1, n_tables), n_cells, width))
-        return loop.Tables(offsets, sums, np.empty(n_tables, dtype=np.int32))
+        of_bundle = np.empty((MOST_MEMBERS + 1, width))
+        return loop.Tables(offsets, sums, np.empty(n_tables, dtype=np.int32), held(bundles), of_bundle)
 
     def _finished(
         self, trees: loop.TreeArrays, offsets: IntArray, ends: Int32Array, examples: CodedExamples

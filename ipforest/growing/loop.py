@@ -16,6 +16,7 @@ from ipforest.growing.acquisition import (
     mark_units,
     price_features,
 )
+from ipforest.growing.bundles import Bundles, share_out
 from ipforest.growing.codes import CodeArrays
 from ipforest.growing.impurities import GRADIENT, impurity_of_set
 from ipforest.growing.ordered import CONSTANT, Cut, copy_to
@@ -84,11 +85,14 @@ class Tables(NamedTuple):
     """Sums per code of all features with few codes, for the nodes that are still open.
 
     ``offsets`` (n_features + 1) are rows in a table of shape (n_rows, width); a feature with many codes has none.
+    ``of_bundle`` (n_rows, width) is room for the sums of one bundle.
     """
 
     offsets: npt.NDArray[np.int64]
     sums: npt.NDArray[np.float64]
     free: npt.NDArray[np.int32]
+    bundles: Bundles
+    of_bundle: npt.NDArray[np.float64]
 
 
 class Workspace(NamedTuple):
@@ -115,13 +119,19 @@ def fill_all_tables(
     examples: Examples,
     start: int,
     stop: int,
-    offsets: npt.NDArray[np.int64],
-    sums: npt.NDArray[np.float64],
+    statistics: npt.NDArray[np.float64],
+    tables: Tables,
+    number: int,
 ) -> None:
     """Sum the statistics of a node's examples per code of each feature that has a table."""
+    offsets, sums, bundles = tables.offsets, tables.sums[number], tables.bundles
     for feature in range(offsets.size - 1):
-        if offsets[feature + 1] > offsets[feature]:
+        if offsets[feature + 1] > offsets[feature] and not bundles.is_bundled[feature]:
             fill_table(codes.codes[feature], examples, start, stop, sums[offsets[feature] : offsets[feature + 1]])
+    for bundle in range(bundles.first.size - 1):
+        of_bundle = tables.of_bundle[: bundles.first[bundle + 1] - bundles.first[bundle] + 1]
+        fill_table(bundles.member[bundle], examples, start, stop, of_bundle)
+        share_out(bundles, bundle, of_bundle, statistics, offsets, sums)
 
 
 @uncounted_njit
@@ -390,7 +400,7 @@ def share_tables(
         return n_free + 1
     taken = tables.free[n_free - 1]
     n_free -= 1
-    fill_all_tables(codes, examples, tree.start[small], tree.stop[small], tables.offsets, tables.sums[taken])
+    fill_all_tables(codes, examples, tree.start[small], tree.stop[small], tree.statistics[small], tables, taken)
     whole = tables.sums[inherited].reshape(n_cells * width)
     part = tables.sums[taken].reshape(n_cells * width)
     for cell in range(whole.size):
@@ -651,7 +661,7 @@ def _grow(
     if n_free > 0:
         n_free -= 1
         tree.table[0] = tables.free[n_free]
-        fill_all_tables(codes, examples, 0, examples.rows.size, tables.offsets, tables.sums[tree.table[0]])
+        fill_all_tables(codes, examples, 0, examples.rows.size, tree.statistics[0], tables, tree.table[0])
     n_nodes, n_leaves, n_examined, n_pending = 1, 1, 0, 0
     while True:
         for node in range(n_examined, n_nodes):
