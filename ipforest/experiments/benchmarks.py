@@ -16,7 +16,7 @@ import pickle
 import platform
 import resource
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -25,7 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.datasets import make_classification
@@ -49,6 +49,9 @@ from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
 from ipforest.results import Status
 from ipforest.solvers import solve
+
+T = TypeVar("T")
+Row: TypeAlias = dict[str, Any]
 
 ORTOOLS_VARIABLE = "IPFOREST_ORTOOLS_PYTHON"
 PEER_SCRIPT = Path(__file__).with_name("ortools_peer.py")
@@ -75,6 +78,9 @@ class InstanceShape:
     n_features: int = 50
     n_training: int = 45_523
     max_price: int = 60
+
+    def __str__(self) -> str:
+        return f"{self.n_trees} trees, {self.n_examples} examples"
 
     def instance(self, seed: int) -> PruningInstance:
         """Generate it."""
@@ -178,6 +184,9 @@ class TrainingSet:
     data: str
     n_training: int
 
+    def __str__(self) -> str:
+        return f"{self.n_training} examples of {self.data}"
+
     def examples(self, seed: int) -> tuple[Array, Array, FeatureCosts]:
         """Return the examples, shuffled, and prices."""
         n = self.n_training * 3 // 2
@@ -212,7 +221,7 @@ BOOSTING = BoostGrowth(learning_rate=0.1, l2=1.0, max_leaf_nodes=32, max_bins=25
 
 def bench_solvers(
     out: str | Path, sizes: Sequence[InstanceShape] = SMALL_SIZES, seed: int = 0, progress: ProgressCallback = silent
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Time every method at lambdas that keep 0.1%, 25%, 90% and 99% of the nodes.
 
     Parameters
@@ -233,43 +242,33 @@ def bench_solvers(
     RuntimeError
         Two solvers disagree on an optimum, or a measured process fails.
     """
-    rows: list[dict[str, Any]] = []
-    with TemporaryDirectory() as folder:
-        for number, size in enumerate(sizes):
-            file = Path(folder) / f"{number}.npz"
-            instance = size.instance(seed)
-            instance.save(file)
-            for share, lam in kept_share_lambdas(instance, prune_path(instance)).items():
-                progress(number / len(sizes), f"{instance.n_triples} triples, {share:.1%} kept")
-                methods = [method for method, limit in MAX_TRIPLES.items() if instance.n_triples <= limit]
-                rows += _single_lambda_rows(instance, file, share, lam, methods, {"ortools": instance})
-    progress(1.0, "")
-    _write(out, rows)
-    return rows
+
+    def rows_of(size: InstanceShape, file: Path) -> Iterator[Row]:
+        instance = size.instance(seed)
+        instance.save(file)
+        methods = [method for method, limit in MAX_TRIPLES.items() if instance.n_triples <= limit]
+        for share, lam in kept_share_lambdas(instance, prune_path(instance)).items():
+            yield from _single_lambda_rows(instance, file, share, lam, methods, {"ortools": instance})
+
+    return _collected(out, sizes, rows_of, progress)
 
 
 def bench_path(
     out: str | Path, sizes: Sequence[InstanceShape] = GROWTH_SIZES, seed: int = 0, progress: ProgressCallback = silent
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Time the whole path as the number of trees and examples grows, with one min cut and OR-Tools on the same.
 
     Parameters and errors as for `bench_solvers`.
     """
-    rows: list[dict[str, Any]] = []
-    with TemporaryDirectory() as folder:
-        for number, size in enumerate(sizes):
-            progress(number / len(sizes), f"{size.n_trees} trees, {size.n_examples} examples")
-            file = Path(folder) / f"{number}.npz"
-            instance = size.instance(seed)
-            instance.save(file)
-            measured = _in_own_process(_measure_path, str(file))
-            rows.append(_row(instance, "path", measured))
-            lam = middle_lambda(instance)
-            rows += _single_lambda_rows(instance, file, float("nan"), lam, ["min-cut"], {"ortools": instance})
-            file.unlink()
-    progress(1.0, "")
-    _write(out, rows)
-    return rows
+
+    def rows_of(size: InstanceShape, file: Path) -> Iterator[Row]:
+        instance = size.instance(seed)
+        instance.save(file)
+        yield _instance_row(instance, "path", _in_own_process(_measure_path, str(file)))
+        lam = middle_lambda(instance)
+        yield from _single_lambda_rows(instance, file, float("nan"), lam, ["min-cut"], {"ortools": instance})
+
+    return _collected(out, sizes, rows_of, progress)
 
 
 def bench_forest(
@@ -277,37 +276,30 @@ def bench_forest(
     forests: Sequence[FittedForest] = FITTED_FORESTS,
     seed: int = 0,
     progress: ProgressCallback = silent,
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Time the fit of scikit-learn forests, the way to their whole paths, and single lambdas, OR-Tools on the same.
 
     Fit and path use all cores. OR-Tools gets the acquisitions twice: in the order of the instance, which suits it, too,
     and example by example. Lambdas are halfway between breakpoints, at 10%, 50% and 90% of their number. Forests on
     data that is not there (see `ipforest.datasets`) are left out. Parameters and errors as for `bench_solvers`.
     """
-    rows: list[dict[str, Any]] = []
+
+    def rows_of(forest: FittedForest, file: Path) -> Iterator[Row]:
+        steps = _in_own_process(_measure_forest, forest, seed, str(file))
+        instance = PruningInstance.load(file)
+        facts = {name: steps[name] for name in ("status", "breakpoints", "peak_mib")}
+        label = {"data": forest.data, "max_features": str(forest.max_features)}
+        for step in ("fit", "instance", "path"):
+            yield _instance_row(instance, step, {**facts, "seconds": steps[step]}) | label
+        peers = {"ortools": instance}
+        if os.environ.get(ORTOOLS_VARIABLE):
+            peers["ortools, by example"] = _by_example(instance)
+        for share, lam in steps["lambdas"].items():
+            for row in _single_lambda_rows(instance, file, share, Fraction(lam), ["min-cut"], peers):
+                yield row | label
+
     known = {CLUSTERS, *datasets.names()}
-    measured = [forest for forest in forests if forest.data in known]
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "instance.npz"
-        for place, forest in enumerate(measured):
-            progress(place / len(measured), str(forest))
-            steps = _in_own_process(_measure_forest, forest, seed, str(file))
-            instance = PruningInstance.load(file)
-            facts = {name: steps[name] for name in ("status", "breakpoints", "peak_mib")}
-            label = {"data": forest.data, "max_features": str(forest.max_features)}
-            rows += [
-                _row(instance, step, {**facts, "seconds": steps[step]}) | label for step in ("fit", "instance", "path")
-            ]
-            peers = {"ortools": instance}
-            if os.environ.get(ORTOOLS_VARIABLE):
-                peers["ortools, by example"] = _by_example(instance)
-            for share, lam in steps["lambdas"].items():
-                progress((place + 0.5) / len(measured), f"{forest}, one lambda")
-                measured_there = _single_lambda_rows(instance, file, share, Fraction(lam), ["min-cut"], peers)
-                rows += [row | label for row in measured_there]
-    progress(1.0, "")
-    _write(out, rows)
-    return rows
+    return _collected(out, [forest for forest in forests if forest.data in known], rows_of, progress)
 
 
 def bench_boosting(
@@ -315,7 +307,7 @@ def bench_boosting(
     sizes: Sequence[InstanceShape] = BOOSTING_SIZES,
     seed: int = 0,
     progress: ProgressCallback = silent,
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Time `BudgetBoost`, as it is and with one ensemble, and LightGBM with penalties on features (CEGB).
 
     Each has the examples, features and rounds of `sizes`, on the data that `FittedForest` generates, and a third as
@@ -326,20 +318,16 @@ def bench_boosting(
     if find_spec("lightgbm") is not None:
         methods["LightGBM CEGB"] = _fit_cegb
 
-    def facts(size: InstanceShape) -> dict[str, Any]:
-        return {
-            "data": CLUSTERS,
-            "trees": size.n_trees,
-            "examples": size.n_examples,
-            "features": size.n_features,
-        }
+    def rows_of(size: InstanceShape, _: Path) -> list[Row]:
+        facts = {"trees": size.n_trees, "examples": size.n_examples, "features": size.n_features}
+        return _fit_rows(methods, _measure_boosting, size, seed, {"data": CLUSTERS, **facts})
 
-    return _time_fits(out, methods, sizes, _measure_boosting, facts, seed, progress)
+    return _collected(out, sizes, rows_of, progress)
 
 
 def bench_training(
     out: str | Path, sizes: Sequence[TrainingSet] = TRAINING_SETS, seed: int = 0, progress: ProgressCallback = silent
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Time `BudgetedClassifier` and a grid of 16 LightGBM models with lazy penalties on features (CEGB).
 
     Rows have seconds of the processor and of the clock, peak memory, the size of a pickle, and the ratios of the
@@ -352,44 +340,40 @@ def bench_training(
     if find_spec("lightgbm") is not None:
         methods |= {GRIDS["to_grid"]: _fit_grid, GRIDS["to_all_rounds"]: _fit_grid_to_the_end}
 
-    def facts(size: TrainingSet) -> dict[str, Any]:
-        return {"data": size.data, "examples": size.n_training}
+    def rows_of(size: TrainingSet, _: Path) -> list[Row]:
+        rows = _fit_rows(methods, _measure_training, size, seed, {"data": size.data, "examples": size.n_training})
+        seconds = {row["method"]: row["seconds"] for row in rows}
+        for row in rows:
+            for column, grid in GRIDS.items():
+                if seconds.get(grid) and row["method"] != grid:
+                    row[column] = round(row["seconds"] / seconds[grid], 2)
+        return rows
 
-    rows = _time_fits(out, methods, sizes, _measure_training, facts, seed, progress)
-    seconds = {(row["method"], row["data"], row["examples"]): row["seconds"] for row in rows}
-    for row in rows:
-        for column, grid in GRIDS.items():
-            whole = seconds.get((grid, row["data"], row["examples"]))
-            if whole and row["method"] != grid:
-                row[column] = round(row["seconds"] / whole, 2)
-    _write(out, rows)
-    return rows
+    return _collected(out, sizes, rows_of, progress)
 
 
-def _time_fits(
-    out: str | Path,
-    methods: dict[str, Callable[..., object]],
-    sizes: Sequence[Any],
-    measure: Callable[..., dict[str, Any]],
-    facts_of: Callable[[Any], dict[str, Any]],
-    seed: int,
-    progress: ProgressCallback,
-) -> list[dict[str, Any]]:
-    """Measure each method at each size, in a process of its own; ``facts_of`` a size stand in its rows."""
-    rows: list[dict[str, Any]] = []
+def _collected(
+    out: str | Path, sizes: Sequence[T], rows_of: Callable[[T, Path], Iterable[Row]], progress: ProgressCallback
+) -> list[Row]:
+    """Measure each size, given a file for an instance, and write all rows after each."""
+    rows: list[Row] = []
     for place, size in enumerate(sizes):
-        facts = facts_of(size)
-        for method, fit in methods.items():
-            told = ", ".join(f"{name} {value}" for name, value in facts.items())
-            progress(place / len(sizes), f"{method}, {told}")
-            measured = _in_own_process(measure, fit, size, seed)
-            rows.append({**EMPTY_ROW, "method": method, **facts, **_rounded(measured), **_environment()})
-            _write(out, rows)
+        progress(place / len(sizes), str(size))
+        with TemporaryDirectory() as folder:
+            rows += rows_of(size, Path(folder) / "instance.npz")
+        write_text(out, records_to_csv(rows))
     progress(1.0, "")
     return rows
 
 
-def _measure_training(fit: Callable[..., object], size: TrainingSet, seed: int) -> dict[str, Any]:
+def _fit_rows(
+    methods: Mapping[str, Callable[..., object]], measure: Callable[..., Row], size: Any, seed: int, facts: Row
+) -> list[Row]:
+    """Measure the fit of each method in a process of its own; `facts` about the size stand in the rows."""
+    return [_row(method, facts, _in_own_process(measure, fit, size, seed)) for method, fit in methods.items()]
+
+
+def _measure_training(fit: Callable[..., object], size: TrainingSet, seed: int) -> Row:
     """Fit to a few examples, so that kernels are compiled, and then to all of them."""
     X, y, costs = size.examples(seed)
     few, n = slice(0, 300), size.n_training
@@ -418,7 +402,7 @@ def _grid_task(X: Array, y: Array, X_val: Array, y_val: Array, costs: FeatureCos
     return Task(Parts(X, y, X_val, y_val, X_val, y_val), costs, (), 100, 0)
 
 
-def _measure_boosting(fit: Callable[..., object], size: InstanceShape, seed: int) -> dict[str, Any]:
+def _measure_boosting(fit: Callable[..., object], size: InstanceShape, seed: int) -> Row:
     """Fit to a few examples, so that every kernel is compiled, and then to all of them."""
     X, y = _clusters(size.n_examples * 4 // 3, size.n_features, seed)
     few, n = slice(0, 400), size.n_examples
@@ -455,7 +439,7 @@ def _fit_cegb(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> 
     return model.fit(X, y)
 
 
-def _measure_forest(forest: FittedForest, seed: int, file: str) -> dict[str, Any]:
+def _measure_forest(forest: FittedForest, seed: int, file: str) -> Row:
     """Fit, build, find the path, save the instance; return seconds of each, and lambdas with the share kept there."""
     X, y = forest.examples(seed)
     X_train, X_cost, y_train = X[: forest.n_training], X[forest.n_training :], y[: forest.n_training]
@@ -519,16 +503,13 @@ def _single_lambda_rows(
     lam: Fraction,
     methods: Sequence[str],
     peers: Mapping[str, PruningInstance],
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Measure our methods at a lambda, and OR-Tools on each of `peers`, the instance in some order, by name."""
-    rows = [
-        {**_row(instance, method, _in_own_process(_measure_solve, str(file), method, str(lam))), "kept_share": share}
-        for method in methods
-    ]
+    measured = {method: _in_own_process(_measure_solve, str(file), method, str(lam)) for method in methods}
     for name, given in peers.items():
         peer = _measure_ortools(given, file.with_name("network.npz"), lam)
-        if peer is not None:
-            rows.append({**_row(instance, name, peer), "kept_share": share})
+        measured |= {} if peer is None else {name: peer}
+    rows = [{**_instance_row(instance, name, each), "kept_share": share} for name, each in measured.items()]
     objectives = {row["objective"] for row in rows if row["status"] == Status.OPTIMAL}
     if len(objectives) > 1:
         raise RuntimeError(f"solvers: expected one optimum at lambda {lam}, got {sorted(objectives)}")
@@ -550,7 +531,7 @@ def _by_example(instance: PruningInstance) -> PruningInstance:
     )
 
 
-def _measure_solve(file: str, method: str, lam: str) -> dict[str, Any]:
+def _measure_solve(file: str, method: str, lam: str) -> Row:
     instance = PruningInstance.load(file)
     started = clock()
     result = solve(instance, lam, method)
@@ -563,7 +544,7 @@ def _measure_solve(file: str, method: str, lam: str) -> dict[str, Any]:
     }
 
 
-def _measure_path(file: str) -> dict[str, Any]:
+def _measure_path(file: str) -> Row:
     instance = PruningInstance.load(file)
     path = prune_path(instance)
     return {
@@ -573,7 +554,7 @@ def _measure_path(file: str) -> dict[str, Any]:
     }
 
 
-def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> dict[str, Any] | None:
+def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> Row | None:
     """Run the peer, if there is one; None otherwise."""
     interpreter = os.environ.get(ORTOOLS_VARIABLE)
     if not interpreter:
@@ -593,20 +574,20 @@ def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> di
     finished = subprocess.run([interpreter, str(PEER_SCRIPT), str(file)], capture_output=True, text=True, check=False)
     if finished.returncode:
         raise RuntimeError(f"{ORTOOLS_VARIABLE}: expected the peer to succeed, got: {finished.stderr.strip()}")
-    report: dict[str, Any] = json.loads(finished.stdout)
+    report: Row = json.loads(finished.stdout)
     positive = int(instance.gain[instance.gain > 0].sum())
     at_the_roots = int(instance.errors[instance.tree_offsets[:-1]].sum())
     value = Fraction(q * (at_the_roots - positive) + report.pop("flow"), q)
     return {**report, "status": str(Status.OPTIMAL), "objective": str(instance.error_unit * value)}
 
 
-def _in_own_process(function: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
+def _in_own_process(function: Callable[..., Row], *arguments: object) -> Row:
     """Run a measurement in a fresh interpreter; add its peak memory."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(_with_peak, function, *arguments).result()
 
 
-def _with_peak(function: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
+def _with_peak(function: Callable[..., Row], *arguments: object) -> Row:
     return {**function(*arguments), "peak_mib": _peak_mib()}
 
 
@@ -619,19 +600,16 @@ def _peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def _row(instance: PruningInstance, method: str, measured: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **EMPTY_ROW,
-        "method": method,
+def _instance_row(instance: PruningInstance, method: str, measured: Row) -> Row:
+    facts = {
         "data": "synthetic",
         "trees": instance.n_trees,
         "examples": instance.n_examples,
         "features": instance.n_units,
         "internal_nodes": instance.n_internal,
         "triples": instance.n_triples,
-        **_rounded(measured),
-        **_environment(),
     }
+    return _row(method, facts, measured)
 
 
 COLUMNS = (
@@ -642,19 +620,16 @@ COLUMNS = (
 EMPTY_ROW = dict.fromkeys(COLUMNS, "")
 
 
-def _rounded(measured: dict[str, Any]) -> dict[str, Any]:
-    """Take what a row says of a measurement."""
+def _row(method: str, facts: Row, measured: Row) -> Row:
+    """Put a measurement of a method into a row, with facts about what it was measured on, and where."""
     seconds, peak = round(measured["seconds"], 4), round(measured["peak_mib"])
-    return {name: measured[name] for name in COLUMNS if name in measured} | {"seconds": seconds, "peak_mib": peak}
+    told = {name: measured[name] for name in COLUMNS if name in measured} | {"seconds": seconds, "peak_mib": peak}
+    return {**EMPTY_ROW, "method": method, **facts, **told, **_environment()}
 
 
-def _environment() -> dict[str, Any]:
+def _environment() -> Row:
     return {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         **{name: version(name) for name in ("ipforest", "numpy", "numba", "highspy")},
     }
-
-
-def _write(out: str | Path, rows: Sequence[dict[str, Any]]) -> None:
-    write_text(out, records_to_csv(rows))
