@@ -22,64 +22,27 @@ table before them. The rest is in
 ===========================  =========================================================================================
 """
 
-from ipforest import datasets
-from ipforest.costs import FeatureCosts
-from ipforest.ensemble.forest import Forest
-from ipforest.frontiers.budget_boost import BoostGrowth, BoostSearch, BudgetBoost, BudgetBoostRegressor
-from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestGrowth, ForestSearch
-from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor, RunSettings
-from ipforest.instance import PruningInstance
-from ipforest.learners.budget_prune import BudgetPrune
-from ipforest.learners.forest_pruner import PruningSettings
-from ipforest.path import PruningPath
-from ipforest.path_search import prune_path
-from ipforest.reporting import report
-from ipforest.reporting.cross_validation import cross_validated
-from ipforest.results import BudgetResult, DualFlow, Pruning, PruningResult, Status
-from ipforest.solvers import MissingSolverError, available_solvers, register_solver, solve, solve_budget
-from ipforest.stopping.branching import BranchingCascade, BranchingStages
-from ipforest.stopping.early_exit import EarlyExit
-from ipforest.stopping.nested import NestedCascade, NestedStages
-from ipforest.wrappers.pipeline import BudgetedPipeline
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
 
 __version__ = "0.2.0"
 
-__all__ = [
-    "BoostGrowth",
-    "BoostSearch",
-    "BranchingCascade",
-    "BranchingStages",
-    "BudgetBoost",
-    "BudgetBoostRegressor",
-    "BudgetForest",
-    "BudgetForestRegressor",
-    "BudgetPrune",
-    "BudgetResult",
-    "BudgetedClassifier",
-    "BudgetedPipeline",
-    "BudgetedRegressor",
-    "DualFlow",
-    "EarlyExit",
-    "FeatureCosts",
-    "Forest",
-    "ForestGrowth",
-    "ForestSearch",
-    "MissingSolverError",
-    "NestedCascade",
-    "NestedStages",
-    "Pruning",
-    "PruningInstance",
-    "PruningPath",
-    "PruningResult",
-    "PruningSettings",
-    "RunSettings",
-    "Status",
-    "available_solvers",
-    "cross_validated",
-    "datasets",
-    "prune_path",
-    "register_solver",
-    "report",
-    "solve",
-    "solve_budget",
-]
+if TYPE_CHECKING:
+    from ipforest._public import *  # noqa: F403
+    from ipforest._public import __all__ as __all__
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import all public names when one is first asked for; importing a part of the package loads that part alone.
+
+        The command line, which is such a part, answers at once, and says so if it is interrupted while it loads more.
+        """
+        public = import_module("ipforest._public")
+        globals().update({each: getattr(public, each) for each in public.__all__}, __all__=public.__all__)
+        if name not in globals():
+            raise AttributeError(f"module 'ipforest' has no attribute {name!r}")
+        return globals()[name]
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *import_module("ipforest._public").__all__})

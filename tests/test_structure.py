@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("ipforest", "formulations", "proofs")
 """Each imports those before it."""
-FACES = {"ipforest", "formulations"}
+FACES = {"ipforest", "ipforest._public", "formulations"}
 EDGE = ("ipforest.cli", "ipforest.testing")
 AGREED = {("ipforest.ensemble.forest", "ipforest.ensemble.scikit_learn")}
 """`Forest.from_sklearn` and `Forest.to_sklearn` call what reads and writes forests."""

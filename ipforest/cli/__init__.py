@@ -1,20 +1,23 @@
 """The command line: ``ipforest COMMAND``, one module per command.
 
 Exit codes: 0 done, 1 a check failed, 2 wrong usage or bad input, 130 interrupted, 141 what reads the output has ended.
-The commands import what they need when they run; together with the solver registry and `ipforest.testing` they are the
-only code of this package that reaches up, to `formulations` and `proofs`.
+The commands import what they need when they run, and are imported where an interrupt is caught; together with the
+solver registry and `ipforest.testing` they are the only code of this package that reaches up, to `formulations` and
+`proofs`.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Sequence
 from importlib import import_module
 
-from ipforest._internal.arrays import one_line
-from ipforest.cli.options import BAD_INPUT, INTERRUPTED, PIPE_CLOSED
+from ipforest.cli.exit_codes import BAD_INPUT, INTERRUPTED, PIPE_CLOSED
+
+TYPE_CHECKING = False  # as in `typing`, which like `argparse` is imported where an interrupt is caught
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Sequence
 
 COMMANDS = (
     *("demo", "fit", "predict", "report", "session", "rules"),
@@ -27,9 +30,10 @@ COMMANDS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = argparse.Namespace(debug=True)
+    debug = True
     try:
         options = build_parser().parse_args(arguments)
+        debug = options.debug
         code: int = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # what reads the output has ended, as `head` does
@@ -39,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("ipforest: interrupted", file=sys.stderr)
         return INTERRUPTED
     except (ValueError, TypeError, OverflowError, OSError, ImportError) as problem:
-        if options.debug:
+        if debug:
             raise
         print(f"ipforest: error: {_told(problem)}", file=sys.stderr)
         return BAD_INPUT
@@ -50,12 +54,16 @@ def _told(problem: Exception) -> str:
     """Return the message of an error and its notes in one line, without the number that the system gives to it."""
     if isinstance(problem, OSError) and problem.filename is not None and problem.strerror is not None:
         return f"{problem.filename}: {problem.strerror}"
+    from ipforest._internal.arrays import one_line
+
     return "; ".join(map(one_line, [problem, *getattr(problem, "__notes__", [])]))
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> ArgumentParser:
     """Describe all commands and their options."""
-    parser = argparse.ArgumentParser(
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser(
         prog="ipforest", description="Prune tree ensembles to a feature budget, provably optimally."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

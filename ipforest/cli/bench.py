@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
-    DONE,
     Arguments,
     Subparsers,
     add_command,

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ipforest.cli.exit_codes import CHECK_FAILED, DONE
 from ipforest.cli.options import (
-    CHECK_FAILED,
-    DONE,
     Arguments,
     Subparsers,
     add_command,

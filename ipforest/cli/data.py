@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command
+from ipforest.cli.exit_codes import DONE
+from ipforest.cli.options import Arguments, Subparsers, add_command
 
 
 def add(commands: Subparsers) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.table import Table
 
+from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
-    DONE,
     Arguments,
     Subparsers,
     add_command,

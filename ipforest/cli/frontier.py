@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ipforest.cli.exit_codes import DONE
 from ipforest.cli.fit import add_table_options, one_hot, read_table, text_columns
 from ipforest.cli.options import (
-    DONE,
     Arguments,
     Subparsers,
     add_command,

@@ -6,15 +6,8 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ipforest.cli.options import (
-    CHECK_FAILED,
-    DONE,
-    Arguments,
-    Subparsers,
-    add_command,
-    add_out_option,
-    out_directory,
-)
+from ipforest.cli.exit_codes import CHECK_FAILED, DONE
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_out_option, out_directory
 
 if TYPE_CHECKING:
     from pathlib import Path

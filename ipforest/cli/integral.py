@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import json
 
-from ipforest.cli.options import (
-    CHECK_FAILED,
-    DONE,
-    Arguments,
-    Subparsers,
-    add_command,
-    add_number,
-    add_seed,
-    plain_console,
-)
+from ipforest.cli.exit_codes import CHECK_FAILED, DONE
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_number, add_seed, plain_console
 
 
 def add(commands: Subparsers) -> None:

@@ -1,4 +1,4 @@
-"""What the commands share: options, the problem they describe, tables, exit codes."""
+"""What the commands share: options, the problem they describe, tables."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ PRICED = "price units"
 
 FILES = (".skops", ".joblib", ".pkl", ".pickle", ".json", ".csv", ".cert", ".npz", ".png", ".html", ".md")
 """Suffixes of files that commands write or read: a new folder of such a name was meant to be a file."""
-
-DONE, CHECK_FAILED, BAD_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 Arguments: TypeAlias = argparse.Namespace
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"

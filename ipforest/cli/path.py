@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from ipforest.cli.exit_codes import DONE, INTERRUPTED
 from ipforest.cli.options import (
-    DONE,
-    INTERRUPTED,
     Arguments,
     Subparsers,
     add_command,

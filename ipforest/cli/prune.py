@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
-    DONE,
     Arguments,
     Problem,
     Subparsers,

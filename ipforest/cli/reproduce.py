@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
-    DONE,
     Arguments,
     Subparsers,
     add_command,

@@ -7,14 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ipforest.cli.options import (
-    DONE,
-    Arguments,
-    Subparsers,
-    add_command,
-    add_format_options,
-    positive_integer,
-)
+from ipforest.cli.exit_codes import DONE
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, positive_integer
 from ipforest.cli.saved_models import add_model_options, read_model, read_rows, read_target, using
 
 if TYPE_CHECKING:

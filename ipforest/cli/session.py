@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ipforest._internal.words import number_of, some_of
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, seed_number
+from ipforest.cli.exit_codes import DONE
+from ipforest.cli.options import Arguments, Subparsers, add_command, seed_number
 from ipforest.cli.saved_models import add_model_options, known_words, read_model, using
 from ipforest.tabular.tables import MISSING
 

@@ -7,15 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ipforest.cli.options import (
-    CHECK_FAILED,
-    DONE,
-    Arguments,
-    Subparsers,
-    add_command,
-    add_own_options,
-    own_forest,
-)
+from ipforest.cli.exit_codes import CHECK_FAILED, DONE
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_own_options, own_forest
 
 if TYPE_CHECKING:
     from proofs.verdict import Verdict

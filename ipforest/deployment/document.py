@@ -18,7 +18,7 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.adaptive.gated_policy import FULL, AllAtOnce, Constant, GatedPolicy, LinearScores
 from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import two_units
-from ipforest.deployment.reader import FORMAT, VERSION
+from ipforest.deployment.reader import HEAD
 from ipforest.deployment.table import table_of
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -88,8 +88,7 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
     seller, (policy, calibrations) = model._seller(), _calibrations(model.policy())
     purse, first_unit = seller.purse(model.max_cost), seller.first_unit
     document: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
+        **HEAD,
         "classes": None if seller.classes is None else seller.classes.tolist(),
         "class_costs": None if seller.class_costs is None else seller.class_costs.tolist(),
         "features": list(seller.feature_names),

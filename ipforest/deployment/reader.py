@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FORMAT, VERSION, SETTLED_SLACK, SUREST = "ipforest-model", 6, 1e-9, 1e-4
+HEAD, SETTLED_SLACK, SUREST = {"format": "ipforest-model", "version": 6}, 1e-9, 1e-4
 NEEDED = {"kind", "classes", "class_costs", "features", "categories", "table", "prices", "cap", "free", "comes_with"}
 NEEDED |= {"calibrations", "decision", "whole"}
 BY_KIND = {"trees": {"trees", "rule", "level"}, "stages": {"stages", "rule", "level"}, "gate": {"gate", "goals"}}
@@ -241,9 +241,10 @@ class Model:
     """An exported model, from the document that `json.load` gives."""
 
     def __init__(self, document: dict[str, Any]) -> None:
-        if (got := (document.get("format"), document.get("version"))) != (FORMAT, VERSION):
+        got = {key: document.get(key) for key in HEAD} if isinstance(document, dict) else type(document).__name__
+        if got != HEAD:
             raise ValueError(
-                f"document: expected {FORMAT!r}, version {VERSION}, got {got[0]!r}, version {got[1]!r}; export again"
+                f"document: expected what json.load gives, with {HEAD}, got {got}; export an old one again"
             )
         if lacking := sorted((NEEDED | BY_KIND.get(document.get("kind", ""), set())) - document.keys()):
             raise ValueError(f"document: expected a whole one, got one without {', '.join(lacking)}")

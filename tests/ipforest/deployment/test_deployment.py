@@ -563,10 +563,20 @@ def test_gates_and_prices_that_cannot_be_exported_are_named() -> None:
         document_of(tests)
 
 
-@pytest.mark.parametrize("header", [{}, {"format": "ipforest-model", "version": 4}, {"format": "other", "version": 1}])
-def test_other_documents_are_refused(header: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"document: expected 'ipforest-model', version 6, got .*; export again"):
-        Model(header)
+@pytest.mark.parametrize(
+    ("document", "got"),
+    [
+        ({}, "{'format': None, 'version': None}"),
+        ({"format": "ipforest-model", "version": 4}, "{'format': 'ipforest-model', 'version': 4}"),
+        ({"format": "other", "version": 1}, "{'format': 'other', 'version': 1}"),
+        (None, "NoneType"),
+        ([], "list"),
+        ("text", "str"),
+    ],
+)
+def test_other_documents_are_refused(document: Any, got: str) -> None:
+    with pytest.raises(ValueError, match=rf"^document: expected what json.load gives, with .* 6}}, got {got}; export"):
+        Model(document)
 
 
 def test_cut_documents_are_refused() -> None:

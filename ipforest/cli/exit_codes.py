@@ -1,0 +1,3 @@
+"""How commands end."""
+
+DONE, CHECK_FAILED, BAD_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
