@@ -206,6 +206,16 @@ class Ready(NamedTuple):
             return None
         return (narrow if self.policy.dtype == np.float32 else examples).astype(np.float64, copy=False)
 
+    def see(self, examples: Array, max_cost: object | None, *, answers: bool = True) -> Seen | Sessions:
+        """Find what each example asks for and is answered; see `BudgetedEstimator._seen`."""
+        if self.walk is not None:
+            table = self.table(examples)
+            if table is not None:
+                return Seen(self.seller, *self.walk(table, answers=answers))
+        sessions = Sessions(self.policy, self.seller, examples.shape[0], max_cost=max_cost)
+        sessions.see(examples)
+        return sessions
+
 
 class _Keeper:
     """Keeps what is ready out of ``__dict__``: scikit-learn requires that predicting leaves that as it is.
@@ -929,14 +939,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         Where no answers are wanted, a walk may leave them out.
         """
         ready = self._ready
-        examples = self._checked(self._with_unused_columns(X))
-        if ready.walk is not None:
-            table = ready.table(examples)
-            if table is not None:
-                return Seen(ready.seller, *ready.walk(table, answers=answers))
-        sessions = Sessions(ready.policy, ready.seller, examples.shape[0], max_cost=self.max_cost)
-        sessions.see(examples)
-        return sessions
+        return ready.see(self._checked(self._with_unused_columns(X)), self.max_cost, answers=answers)
 
     @property
     def _ready(self) -> Ready:
