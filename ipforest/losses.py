@@ -180,8 +180,7 @@ def _second_order_losses(
     with np.errstate(divide="ignore", invalid="ignore"):
         deepest = np.where(gradient == 0, 0.0, np.square(gradient) / (2 * hessian))
     offset = np.minimum(deepest, np.abs(gradient) * largest)
-    sums = trees.sums_of_tree(number, reached, weight, (gradient, hessian, offset))
-    G, H, C = np.split(sums, 3, axis=1)
+    G, H, C = trees.sums_of_tree(number, reached, weight, gradient, hessian, offset)
     return np.asarray((G * value + H * np.square(value) / 2 + C).sum(axis=1))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -155,8 +154,8 @@ class BoostedTrees(Trees):
         return replace(self, **fields, first_output=np.argsort(order)[self.first_output].astype(np.int32))
 
     def sums_of_tree(
-        self, tree: int, reached: Int32Array, weight: FloatArray, amounts: Sequence[FloatArray]
-    ) -> FloatArray:
+        self, tree: int, reached: Int32Array, weight: FloatArray, *amounts: FloatArray
+    ) -> npt.NDArray[np.float64]:
         """Sum amounts of the examples that pass each node of one tree, times their weights.
 
         Parameters
@@ -165,20 +164,15 @@ class BoostedTrees(Trees):
         reached : ndarray of int32, shape (n_samples,)
             The leaf, over all nodes, that each example reaches.
         weight : ndarray of float64, shape (n_samples,)
-        amounts : sequence of ndarray of float64, shapes (n_samples, k)
+        *amounts : three ndarray of float64, shape (n_samples, k)
 
         Returns
         -------
-        ndarray of float64, shape (n_nodes_of_the_tree, sum of all k)
+        ndarray of float64, shape (3, n_nodes_of_the_tree, k)
         """
         start, stop = self.tree_offsets[tree : tree + 2].tolist()
-        firsts = np.cumsum([0, *(each.shape[1] for each in amounts)]).tolist()
-        sums = np.zeros((stop - start, firsts[-1]))
-        for first, each in zip(firsts, amounts, strict=False):
-            routing.add_up(reached, start, weight, in_rows(each), first, sums)
-        parent = self.parent[start:stop]
-        routing.accumulate_to_ancestors(np.where(parent < 0, parent, parent - start).astype(np.int32), sums)
-        return sums
+        first, second, third = map(in_rows, amounts)
+        return routing.sums_of_tree(self.parent[start:stop], start, reached, in_rows(weight), first, second, third)
 
     def prune(self, pruning: Pruning) -> Self:
         """Collapse every internal node that the pruning does not keep into a leaf.

@@ -103,16 +103,12 @@ def refit_by_newton(
     sample = _Sample.of(trees, X, y, sample_weight)
     value = trees.value.copy()
     course = sample.loss.course_from(np.tile(trees.base_score, (sample.leaves.shape[1], 1)), sample.targets)
-    ones = np.ones((sample.leaves.shape[1], 1))
+    ones = np.ones((sample.leaves.shape[1], value.shape[1]))
     for number, ((start, stop), columns) in enumerate(zip(trees, trees.output_columns(), strict=True)):
         check()
         reached = sample.leaves[number]
-        gradient, hessian = course.derivatives(columns)
-        sums = trees.sums_of_tree(number, reached, sample.weight, (gradient, hessian, ones))
-        G, H = np.split(sums[:, :-1], 2, axis=1)
-        passed = sums[:, -1] > 0
-        steps = -learning_rate * G / np.maximum(H + l2, TINY)
-        value[start:stop][passed] = steps[passed]
+        G, H, W = trees.sums_of_tree(number, reached, sample.weight, *course.derivatives(columns), ones)
+        value[start:stop] = np.where(W > 0, -learning_rate * G / np.maximum(H + l2, TINY), value[start:stop])
         course.add(value[reached], columns)
     return replace(trees, value=value)
 

@@ -440,14 +440,26 @@ def last_nodes(parent: Array, split: Array, last: Array) -> None:
 
 
 @njit
-def add_up(places: Array, before: int, weight: Array, amounts: Array, first: int, totals: Array) -> None:
-    """Add rows of ``amounts`` (n, k), times ``weight`` (n,), to rows of ``totals``, from column ``first`` on.
+def sums_of_tree(
+    parent: Array, start: int, reached: Array, weight: Array, first: Array, second: Array, third: Array
+) -> Array:
+    """Sum three amounts (n_samples, k), times weights, of the examples that pass each node of a tree.
 
-    Which row, ``places`` (n,) says, less ``before``.
+    ``parent`` is that of the tree's nodes, which begin with ``start``; returns shape (3, n_nodes_of_the_tree, k).
     """
-    for i in range(places.size):
-        for column in range(amounts.shape[1]):
-            totals[places[i] - before, first + column] += weight[i] * amounts[i, column]
+    n_columns = first.shape[1]
+    sums = np.zeros((3, parent.size, n_columns))
+    for i in range(reached.size):
+        node = reached[i] - start
+        for column in range(n_columns):
+            sums[0, node, column] += weight[i] * first[i, column]
+            sums[1, node, column] += weight[i] * second[i, column]
+            sums[2, node, column] += weight[i] * third[i, column]
+    for node in range(parent.size - 1, 0, -1):
+        for kind in range(3):
+            for column in range(n_columns):
+                sums[kind, parent[node] - start, column] += sums[kind, node, column]
+    return sums
 
 
 @njit

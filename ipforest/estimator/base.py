@@ -851,14 +851,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         Where no answers are wanted, a walk may leave them out.
         """
         ready = self._ready
-        examples = self._checked(self._with_unused_columns(X))
-        if ready.walk is not None:
-            table = ready.table(examples)
-            if table is not None:
-                return Seen(ready.seller, *ready.walk(table, answers=answers))
-        sessions = Sessions(ready.policy, ready.seller, examples.shape[0], max_cost=self.max_cost)
-        sessions.see(examples)
-        return sessions
+        return ready.see(self._checked(self._with_unused_columns(X)), self.max_cost, answers=answers)
 
     @property
     def _ready(self) -> Ready:

@@ -97,3 +97,13 @@ class Ready(NamedTuple):
         if np.isinf(narrow).any():
             return None
         return (narrow if self.policy.dtype == np.float32 else examples).astype(np.float64, copy=False)
+
+    def see(self, examples: Array, max_cost: object | None, *, answers: bool = True) -> Seen | Sessions:
+        """Find what each example asks for and is answered; see `BudgetedEstimator._seen`."""
+        if self.walk is not None:
+            table = self.table(examples)
+            if table is not None:
+                return Seen(self.seller, *self.walk(table, answers=answers))
+        sessions = Sessions(self.policy, self.seller, examples.shape[0], max_cost=max_cost)
+        sessions.see(examples)
+        return sessions

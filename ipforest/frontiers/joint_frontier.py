@@ -27,13 +27,13 @@ from ipforest.ensemble.forest import Forest
 from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import FittedWithWeights, Given, warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_integer
+from ipforest.estimator.predicting import Ready
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.growing.codes import MAX_BINS
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
-from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
 from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingRule
@@ -327,10 +327,9 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     def _member(self, trees: Forest | BoostedTrees, validation: Labelled, reached: Reached | None = None) -> Member:
         """Measure an ensemble, and learn when to stop it, unless as little loss has been reached for far less."""
         policy, seller = TreesInOrder(trees), self._seller()
-        sessions = Sessions(policy, seller, validation.y.size, max_cost=self.max_cost)
-        sessions.see(validation.X)
+        seen = Ready.of(policy, seller, self.max_cost, None).see(validation.X, self.max_cost)
         loss, scorer = self._loss_on(validation), self._scorer_on(validation)
-        outputs, paid = sessions.outputs, sessions.paid
+        outputs, paid = seen.outputs, seen.paid
         lost = float(loss(outputs, validation.y).mean()) if scorer is None else -scorer(outputs, paid)
         learnt: tuple[LearntStopping, ...] = ()
         hopeless = reached is not None and scorer is None and reached.has_far_cheaper(float(paid.mean()), lost)
