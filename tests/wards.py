@@ -10,9 +10,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from ipforest import BudgetPrune, FeatureCosts
-from ipforest.cli.fit import WordColumns
 from ipforest.cli.session import SessionTable
 from ipforest.tabular.preprocessing import source_columns
+from ipforest.tabular.word_columns import WordColumns
 from ipforest.ward.patients import Ward
 
 NAMES = ["pain", "age", "crp", "ldl"]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
@@ -360,9 +360,6 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldO
         """Tell which examples the gate sends to the full model, shape (n_samples,)."""
         gate = self._walk(self.chosen_.pair.gate, self._checked(X))
         return np.asarray(gate.outputs[:, 0] > self.chosen_.pair.threshold)
-
-    def _random_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)

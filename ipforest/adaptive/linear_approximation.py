@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from ipforest.adaptive.approximation import AdaptiveApproximation, GateSearch, Training
 from ipforest.adaptive.candidates import GatedPair
@@ -52,7 +53,7 @@ class LinearApproximation(AdaptiveApproximation):
         """Standardise, and spread lambdas below the one from which on 0 is best."""
         self.feature_map_ = ScaledFeatures(scale=self.scale).fit(training.X, training.targets)
         self._phi = self.feature_map_.transform(training.X)
-        self._seed = self._random_seed()
+        self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         lambdas = swept_lambdas(self._search.lambdas, partial(self._grid, training))
         return [(share, lam) for share in self._search.shares for lam in lambdas]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ipforest._internal.arrays import FloatArray
 from ipforest.classifier_trees.boosting_trick import BoostingTrick
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.feature_map import FeatureMap
@@ -43,8 +42,5 @@ class StagewiseRegression(ClassifierTreeEstimator):
         n_trees = training.phi.shape[1]
         initial = float(np.mean(training.target))
         lengths = np.unique(np.geomspace(1, n_trees, N_PREFIXES).round().astype(int))
-        return [(float(length), ClassifierTree.single(_first(length, n_trees), initial)) for length in lengths]
-
-
-def _first(length: int, n_trees: int) -> FloatArray:
-    return (np.arange(n_trees) < length).astype(np.float64)
+        first = ((np.arange(n_trees) < length).astype(np.float64) for length in lengths)
+        return [(float(coef.sum()), ClassifierTree.single(coef, initial)) for coef in first]

@@ -78,7 +78,7 @@ def run(options: Arguments) -> int:
     from ipforest._internal.progress import progress_bar
     from ipforest._internal.rational import nonnegative_fraction
     from ipforest.experiments.comparison import compare
-    from ipforest.experiments.demo import train_and_split
+    from ipforest.experiments.parts import train_and_split
     from ipforest.experiments.tradeoff import lambda_grid, measure_path, solve_tradeoff
     from ipforest.instance import PruningInstance
     from ipforest.path_search import prune_path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from argparse import BooleanOptionalAction
-from collections.abc import Iterable
 from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -13,37 +12,29 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from ipforest.cli.exit_codes import DONE
+from ipforest.cli.learning_table import MANY_CLASSES, add_table_options, read_table
 from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
     add_folder,
-    add_format_options,
     add_search_options,
     add_seed,
     exact_number,
     made_directory,
     make_kernels_ready,
-    named_columns,
     new_table,
     plain_console,
     positive_integer,
     print_note,
-    read_price_list,
-    table_format,
-    target_of,
     warnings_as_notes,
 )
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
     import pandas as pd
-    from sklearn.compose import ColumnTransformer
 
     from ipforest.costs import FeatureCosts
     from ipforest.tabular.column_kinds import Column
-    from ipforest.tabular.price_lists import PriceList
 
 MODEL_FILE, REPORT_FILE = "model.skops", "report.json"
 
@@ -54,9 +45,6 @@ OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact", "time_limit": 10.0
 """Options that only the first has, with their defaults."""
 
 TOTAL_COST = "total-cost"
-
-MANY_CLASSES = 20
-"""A target of more different numbers than these is a number, unless the options say that they are classes."""
 
 
 def add(commands: Subparsers) -> None:
@@ -106,25 +94,6 @@ def add(commands: Subparsers) -> None:
         "--test-share", default="0.25", metavar="S", help="share of the rows held out to measure on (default: 0.25)"
     )
     add_seed(command, "seed of the model and of what is held out")
-
-
-def add_table_options(command: ArgumentParser, *, required: bool) -> None:
-    """Describe a table to learn from: its file, its target, what to leave out, its prices."""
-    command.add_argument(
-        "--csv",
-        required=required,
-        metavar="FILE",
-        help="table with a header, a row per example; a column holds numbers, or words (categories)",
-    )
-    command.add_argument("--target", required=required, metavar="COLUMN", help="column to predict")
-    command.add_argument(
-        "--drop", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns to leave out, such as ids"
-    )
-    command.add_argument(
-        "--words", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns of numbers that are names"
-    )
-    add_format_options(command)
-    command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
 
 
 def run(options: Arguments) -> int:
@@ -203,102 +172,6 @@ def _check_options(options: Arguments) -> None:
         raise ValueError("--class-costs: expected none with --regression, got a value")
 
 
-def read_table(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], FeatureCosts]:
-    """Read the table and the price list; columns of numbers become numbers, columns of words stay text."""
-    from ipforest.tabular.column_kinds import summary, typed_columns
-    from ipforest.tabular.tables import numbers_of, read_cells
-
-    form = table_format(options)
-    cells = read_cells(options.csv, form=form)
-    target = target_of(options, cells)
-    name = str(target.name)
-    dropped, words = (named_columns(options, f"--{what}", getattr(options, what), cells) for what in ("drop", "words"))
-    if options.regression is None:
-        options.regression = options.class_costs is None and _is_number(target, options.csv)
-    if options.regression:
-        target = numbers_of(cells[[name]], options.csv, form)[name]
-    else:
-        _check_classes(target, options.csv)
-    cells = cells.drop(columns=[name, *dropped])
-    prices = None if options.prices is None else read_price_list(options)
-    table, columns = typed_columns(cells, options.csv, form, words=words, priced=_priced(prices, cells.columns))
-    if table.shape[1] == 0:
-        reasons = "; ".join(summary(columns)) or "none"
-        raise ValueError(f"{options.csv}: expected columns to predict from besides the target, got {reasons}")
-    _check_one_hot_names(table, options.csv)
-    return table, target, columns, _costs(options, prices, list(table.columns))
-
-
-def _is_number(target: pd.Series, file: str) -> bool:
-    """Return whether a target is a number to predict, which is told, or classes."""
-    n_different = target.nunique()
-    if n_different <= MANY_CLASSES or not _holds_numbers(target):
-        return False
-    print_note(
-        f"{file}, column {target.name}: {n_different} different numbers, so a number is predicted; "
-        "with --no-regression they are classes"
-    )
-    return True
-
-
-def _holds_numbers(target: pd.Series) -> bool:
-    from ipforest.tabular.number_columns import NumberColumn, notations_of
-
-    return notations_of([NumberColumn.of(target.to_numpy(dtype=object))], None, None)[0] is not None
-
-
-def _check_classes(target: pd.Series, file: str) -> None:
-    """Refuse a target of one class, and classes that cannot be both trained on and held out."""
-    from ipforest.tabular.column_kinds import same_but_for_case
-
-    where = f"{file}, column {target.name}"
-    counts = target.value_counts()
-    if len(counts) < 2:
-        raise ValueError(f"{where}: expected at least two classes, got {counts.index[0]!r} in all {len(target)} rows")
-    if counts.min() < 2:
-        hint = "; a number is predicted with --regression" if _holds_numbers(target) else ""
-        raise ValueError(f"{where}: expected at least two rows of each class, got one of {counts.idxmin()!r}{hint}")
-    for remark in same_but_for_case(list(counts.index)):
-        print_note(f"{where}: {remark}")
-
-
-def _check_one_hot_names(table: pd.DataFrame, file: str) -> None:
-    """Refuse words whose one-hot column has the name of another column."""
-    owner = dict.fromkeys(map(str, table.columns), "")
-    name_of_word = WordColumns()
-    for column in text_columns(table):
-        for word in dict.fromkeys(table[column].tolist()):
-            name = name_of_word(column, word)
-            if name in owner:
-                other = f"of column {owner[name]!r}" if owner[name] else "of the table"
-                raise ValueError(
-                    f"{file}, column {column}: expected one column of each name, but the word {word!r} becomes "
-                    f"{name!r}, which is also a column {other}; rename one of the two in the header, or leave it out "
-                    "(--drop)"
-                )
-            owner[name] = column
-
-
-def _priced(prices: PriceList | None, columns: Iterable[str]) -> set[str]:
-    """Return the columns to which a price list gives a price by name."""
-    from ipforest.tabular.name_matching import matched_names
-
-    if prices is None or not prices.has_names:
-        return set()
-    return set(matched_names(columns, [str(row.feature) for row in prices.rows]))
-
-
-def _costs(options: Arguments, prices: PriceList | None, names: list[str]) -> FeatureCosts:
-    """Match the prices to the table's columns."""
-    from ipforest.costs import FeatureCosts
-
-    if prices is None:
-        return FeatureCosts([1] * len(names), feature_names=names)
-    if not prices.has_names:
-        print_note(f"{options.prices} names no features; its rows are matched to the columns by position")
-    return prices.costs_for(names)
-
-
 def _print_reading(columns: list[Column], costs: FeatureCosts, options: Arguments) -> None:
     """Print what was made of each column, and what it costs."""
     from ipforest.costs import NO_GROUP
@@ -357,28 +230,14 @@ def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCos
     """Train the estimator, behind one-hot columns where there is text; those of one feature are one purchase."""
     from sklearn.pipeline import Pipeline
 
+    from ipforest.tabular.word_columns import one_hot, text_columns
+
     model = _untrained(options, costs, budget)
     if not text_columns(X):
         return _least_error(model, X, y, costs, budget)
     preprocessing, columns, prices = one_hot(X, costs)
     model.set_params(feature_costs=prices)
     return Pipeline([("preprocessing", preprocessing), ("model", _least_error(model, columns, y, prices, budget))])
-
-
-def one_hot(X: pd.DataFrame, costs: FeatureCosts) -> tuple[ColumnTransformer, pd.DataFrame, FeatureCosts]:
-    """Write columns of text as one column a word; return the fitted transformer, its columns and their prices."""
-    from sklearn.compose import make_column_transformer
-    from sklearn.preprocessing import OneHotEncoder
-
-    from ipforest.tabular.preprocessing import source_columns
-
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, feature_name_combiner=WordColumns())
-    preprocessing = make_column_transformer(
-        (encoder, text_columns(X)), remainder="passthrough", verbose_feature_names_out=False
-    )
-    preprocessing.set_output(transform="pandas")
-    columns = preprocessing.fit_transform(X)
-    return preprocessing, columns, costs.for_columns(source_columns(preprocessing, X.shape[1]), list(columns))
 
 
 def _least_error(model: Any, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None) -> Any:
@@ -393,19 +252,6 @@ def _least_error(model: Any, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts,
     shown = X.copy()
     shown.iloc[:, hidden] = 0
     return min([clone(model).fit(table, y) for table in (X, shown)], key=lambda trained: trained.result_.error)
-
-
-class WordColumns:
-    """Names one-hot columns; an object, since a file of a model holds no functions."""
-
-    def __call__(self, column: str, word: str) -> str:
-        """Name the column of a word."""
-        return f"{column}={word}"
-
-
-def text_columns(X: pd.DataFrame) -> list[str]:
-    """List the columns that hold text."""
-    return [name for name in X if X[name].dtype == object]
 
 
 def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.fit import add_table_options, one_hot, read_table, text_columns
+from ipforest.cli.learning_table import add_table_options, read_table
 from ipforest.cli.options import (
     Arguments,
     Subparsers,
@@ -128,6 +128,7 @@ def _own_table(options: Arguments) -> Dataset:
     import numpy as np
 
     from ipforest.datasets import Dataset
+    from ipforest.tabular.word_columns import one_hot, text_columns
 
     if options.target is None:
         raise ValueError("--target: expected the column to predict, with --csv, got none")

@@ -248,7 +248,7 @@ def make_kernels_ready(options: Arguments) -> None:
 
 def _of_data_set(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list[str]]:
     from ipforest import datasets
-    from ipforest.experiments.demo import train_and_split
+    from ipforest.experiments.parts import train_and_split
 
     data = datasets.load(options.data)
     costs, currency = data.costs, data.currency

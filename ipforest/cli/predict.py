@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, named_columns
-from ipforest.cli.saved_models import add_model_options, read_model, read_rows, using
+from ipforest.cli.saved_models import SavedModel, add_model_options, read_model, read_rows, using
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,10 +43,10 @@ def run(options: Arguments) -> int:
     from ipforest._internal.files import write_file
     from ipforest._internal.records import csv_lines
 
-    model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
-    X, ids = read_rows(options, model, buyer, partial(_ids, options=options))
+    model = read_model(options)
+    X, ids = read_rows(options, model, partial(_ids, options=options))
     costs = list[float]()
-    records = _records(options, model, buyer, X, ids, costs)
+    records = _records(options, model, X, ids, costs)
     if options.json:
         records = _printed(records)
     if options.out is not None:
@@ -74,21 +74,18 @@ def _write(lines: Iterable[str], file: Path) -> None:
 
 
 def _records(
-    options: Arguments, model: Any, buyer: Any, X: pd.DataFrame, ids: pd.Series | None, costs: list[float]
+    options: Arguments, model: SavedModel, X: pd.DataFrame, ids: pd.Series | None, costs: list[float]
 ) -> Iterator[dict[str, Any]]:
     """Predict some rows at a time, in one pass, and give what is written of each; `costs` receives sums of blocks."""
-    from ipforest.wrappers.pipeline import parted
-
-    encode = parted(model).encode
     for start in range(0, len(X), ROWS_AT_ONCE):
         some = slice(start, start + ROWS_AT_ONCE)
         with using(options.model):
-            predicted, chances, paid, _ = buyer.answers(encode(X.iloc[some]))
+            predicted, chances, paid, _ = model.buyer.answers(model.encode(X.iloc[some]))
             named = {} if ids is None else {options.id: ids.iloc[some]}
             answers: dict[str, Any] = {**named, "prediction": predicted, "cost": paid}
             if chances is not None:
                 answers["probability"] = chances.max(axis=1)
-                labels = enumerate(buyer.classes_.tolist())
+                labels = enumerate(model.buyer.classes_.tolist())
                 answers |= {f"probability_{label}": chances[:, place] for place, label in labels}
         costs.append(float(paid.sum()))
         for row in zip(*(values.tolist() for values in answers.values()), strict=True):

@@ -55,10 +55,11 @@ def run(options: Arguments) -> int:
 
     for name in options.scoring:
         read_scoring(name)
-    model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
-    X, y = read_rows(options, model, buyer, partial(read_target, options=options, buyer=buyer))
+    model = read_model(options)
+    X, y = read_rows(options, model, partial(read_target, options=options, buyer=model.buyer))
     with using(options.model):
-        page = report(model, X, y, scoring=options.scoring, n_resamples=options.resamples, random_state=options.seed)
+        settings = {"scoring": options.scoring, "n_resamples": options.resamples, "random_state": options.seed}
+        page = report(model.whole, X, y, **settings)
     if options.out is not None:
         page.save(options.out)
     if options.json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, positive_integer
-from ipforest.cli.saved_models import add_model_options, read_model, read_rows, read_target, using
+from ipforest.cli.saved_models import SavedModel, add_model_options, read_model, read_rows, read_target, using
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,10 +51,10 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Read the rules, and print them or write them to a file."""
     _check_options(options)
-    model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
-    X, target = read_rows(options, model, buyer, partial(read_target, options=options, buyer=buyer))
+    model = read_model(options)
+    X, target = read_rows(options, model, partial(read_target, options=options, buyer=model.buyer))
     with using(options.model):
-        rules, fidelity = _rules(options, model, buyer, X, target)
+        rules, fidelity = _rules(options, model, X, target)
     if options.out is not None:
         _write(rules, fidelity, Path(options.out))
     if options.json:
@@ -78,24 +78,23 @@ def _check_options(options: Arguments) -> None:
         raise ValueError(f"--out: expected a file in a folder that exists, got {options.out}")
 
 
-def _rules(options: Arguments, model: Any, buyer: Any, X: pd.DataFrame, target: Any) -> tuple[Rules, Fidelity | None]:
+def _rules(options: Arguments, model: SavedModel, X: pd.DataFrame, target: Any) -> tuple[Rules, Fidelity | None]:
     from sklearn.pipeline import Pipeline
 
     from ipforest.learners.readable_tree import ReadableTree
     from ipforest.rules import read_rules
-    from ipforest.wrappers.pipeline import parted
 
     if not options.tree:
-        return read_rules(model, X, target, max_questions=options.max_questions), None
+        return read_rules(model.whole, X, target, max_questions=options.max_questions), None
     half = len(X) // 2
     if half == 0:
         raise ValueError(f"{options.csv}: expected two rows at least to learn a tree and to compare it, got {len(X)}")
-    seen = parted(model).encode(X)
+    seen, whole = model.encode(X), model.whole
     depth = {} if options.max_depth is None else {"max_depth": options.max_depth}
-    tree = ReadableTree(buyer, max_questions=options.max_questions, random_state=0, **depth)
+    tree = ReadableTree(model.buyer, max_questions=options.max_questions, random_state=0, **depth)
     tree.fit(seen[:half], target[:half])
-    whole = tree if model is buyer else Pipeline([*model.steps[:-1], ("tree", tree)])
-    return read_rules(whole, X[half:], target[half:]), tree.fidelity(seen[half:], target[half:])
+    in_place = tree if whole is model.buyer else Pipeline([*whole.steps[:-1], ("tree", tree)])
+    return read_rules(in_place, X[half:], target[half:]), tree.fidelity(seen[half:], target[half:])
 
 
 def _write(rules: Rules, fidelity: Fidelity | None, file: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ipforest._internal.arrays import one_line
 from ipforest._internal.words import some_of
@@ -22,14 +22,25 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def read_model(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
-    """Read a model from a file or a folder of ``fit``; give it whole, and its last step, which buys.
+class SavedModel(NamedTuple):
+    """A model of a file: whole, its last step, which buys, and what that sees of a table.
 
     Parameters
     ----------
     path : str
-    allow_pickle : bool
-        See `ipforest.tabular.model_files.load_model`.
+    whole : estimator or Pipeline
+    buyer : BudgetedEstimator
+    encode : callable (table) -> examples
+    """
+
+    path: str
+    whole: Any
+    buyer: Any
+    encode: Callable[[Any], Any]
+
+
+def read_model(options: Arguments) -> SavedModel:
+    """Read the model of ``--model``, from a file or a folder of ``fit``.
 
     Raises
     ------
@@ -38,23 +49,19 @@ def read_model(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
     ValueError
         It is no model, or one without prices.
     """
-    from sklearn.pipeline import Pipeline
-
-    from ipforest.estimator import BudgetedEstimator
     from ipforest.tabular.model_files import load_model
-    from ipforest.wrappers.pipeline import BudgetedPipeline
+    from ipforest.wrappers.pipeline import BudgetedPipeline, parted
 
+    path = options.model
     if not Path(path).exists():
         raise ValueError(f"--model: expected a folder of `ipforest fit` or a model file, found nothing at {path}")
     file = Path(path) / MODEL_FILE if Path(path).is_dir() else Path(path)
-    model = load_model(file, allow_pickle=allow_pickle)
+    model = load_model(file, allow_pickle=options.allow_pickle)
     model = model.as_pipeline() if isinstance(model, BudgetedPipeline) else model
-    buyer = model[-1] if isinstance(model, Pipeline) else model
-    if not isinstance(buyer, BudgetedEstimator):
-        raise ValueError(
-            f"{file}: expected a model with prices, such as `ipforest fit` saves, got {type(buyer).__name__}"
-        )
-    return model, buyer
+    try:
+        return SavedModel(path, model, *parted(model))
+    except TypeError as problem:
+        raise ValueError(f"{file}: expected a model with prices, such as `ipforest fit` saves; {problem}") from None
 
 
 def add_model_options(command: ArgumentParser) -> None:
@@ -98,7 +105,7 @@ def known_words(model: Any) -> dict[str, dict[str, Any]]:
     return {names[column]: {str(word): word for word in words} for column, words in categories.names.items()}
 
 
-def read_rows(options: Arguments, model: Any, buyer: Any, other: Callable[[pd.DataFrame], T]) -> tuple[pd.DataFrame, T]:
+def read_rows(options: Arguments, model: SavedModel, other: Callable[[pd.DataFrame], T]) -> tuple[pd.DataFrame, T]:
     """Read the table of ``--csv``: the examples of a model, and what ``other`` takes of the cells."""
     from ipforest.tabular.tables import read_cells
 
@@ -106,7 +113,7 @@ def read_rows(options: Arguments, model: Any, buyer: Any, other: Callable[[pd.Da
     with warnings_as_notes():
         cells = read_cells(options.csv, form=form)
         taken = other(cells)
-        return _examples(cells, options.csv, model, buyer, form), taken
+        return _examples(cells, options.csv, model, form), taken
 
 
 def read_target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
@@ -134,7 +141,7 @@ def read_target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
     return np.array([by_name[cell] for cell in target.tolist()])
 
 
-def _examples(cells: pd.DataFrame, path: str, model: Any, buyer: Any, form: CsvFormat) -> pd.DataFrame:
+def _examples(cells: pd.DataFrame, path: str, model: SavedModel, form: CsvFormat) -> pd.DataFrame:
     """Take the columns that the model was trained on: text where it saw text, else numbers.
 
     A column that the model never buys may be absent; it is missing then, or 0 where the model takes nothing missing.
@@ -145,35 +152,35 @@ def _examples(cells: pd.DataFrame, path: str, model: Any, buyer: Any, form: CsvF
     from ipforest.tabular.name_matching import matched_names
     from ipforest.tabular.tables import numbers_of, select_columns, to_words
 
-    names = getattr(model, "feature_names_in_", None)
+    names = getattr(model.whole, "feature_names_in_", None)
     if names is None:
         raise ValueError("--model: expected a model that was fitted to named columns, got one without names")
     absent = set(names) - matched_names(names, cells.columns).keys()
     if absent:
-        absent -= _wanted(model, buyer)
+        absent -= _wanted(model)
     if absent:
         print_note(f"{path}: no column {', '.join(sorted(absent))}, which the model never buys")
     table = select_columns(cells, [name for name in names if name not in absent], path)
-    words = known_words(model)
+    words = known_words(model.whole)
     parts = [numbers_of(table[[name for name in table if name not in words]], path, form, of_features=True)]
     for name in words.keys() - absent:
         column = to_words(table[name])
         _note_unknown(column, words[name], path)
         parts.append(column.map(lambda cell, seen=words[name]: seen.get(cell, cell)))
-    nothing = float("nan") if get_tags(buyer).input_tags.allow_nan else 0.0
+    nothing = float("nan") if get_tags(model.buyer).input_tags.allow_nan else 0.0
     parts += [pd.Series("" if name in words else nothing, table.index, name=name) for name in absent]
     return pd.concat(parts, axis=1)[list(names)]
 
 
-def _wanted(model: Any, buyer: Any) -> set[str]:
+def _wanted(model: SavedModel) -> set[str]:
     """Find the columns of the table that predictions may need: all, where columns are computed from several."""
     from ipforest.tabular.preprocessing import input_columns
 
-    names = [str(name) for name in model.feature_names_in_]
-    features = buyer.policy().features
-    if model is buyer:
+    names = [str(name) for name in model.whole.feature_names_in_]
+    features = model.buyer.policy().features
+    if model.whole is model.buyer:
         return {names[feature] for feature in features.tolist()}
-    inputs = input_columns(model[:-1], len(names))[features]
+    inputs = input_columns(model.whole[:-1], len(names))[features]
     return {names[column] for column in inputs.indices.tolist()}
 
 

@@ -9,9 +9,7 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array
 from ipforest.policy import Policy
-from ipforest.session import (
-    Seller,
-)
+from ipforest.session import Seller, Sessions
 from ipforest.walks import Walk
 
 __all__ = ["Answers", "Ready", "Seen"]

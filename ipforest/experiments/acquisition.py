@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -84,6 +85,18 @@ class Purchases:
         return shown
 
 
+class Acquisition(Protocol):
+    """What buys for each example one by one, and predicts from any subset of the features."""
+
+    purchases: Purchases
+
+    def bought(self, X: Array, lam: float, most: float, *, forced: bool) -> list[IntArray]:
+        """Buy for each example; see `ConditionedOracle.bought`."""
+
+    def predict_proba(self, X: Array, shown: BoolArray) -> FloatArray:
+        """Predict from what is shown, shape (n_samples, n_classes)."""
+
+
 class MaskedClassifier:
     """A neural network that predicts from any subset of the features.
 
@@ -143,6 +156,7 @@ class ConditionedOracle:
 
     def __init__(self, classifier: MaskedClassifier, X: Array, y: IntArray, purchases: Purchases, seed: int) -> None:
         self.classifier, self.X, self.y, self.purchases, self.seed = classifier, X, y, purchases, seed
+        self.predict_proba = classifier.predict_proba
 
     def bought(self, X: Array, lam: float, most: float, *, forced: bool) -> list[IntArray]:
         """Buy for each example.

@@ -13,10 +13,10 @@ from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
 from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
 from ipforest.adaptive.candidates import MeasuredPair, frontier_of
 from ipforest.estimator import BudgetedEstimator
-from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import OURS, Record
 from ipforest.experiments.metrics import average_precision_at
 from ipforest.experiments.paper_data import PaperData
+from ipforest.experiments.parts import Parts
 from ipforest.experiments.rows import averaged, grouped
 from ipforest.growing.acquisition import Charge
 
@@ -128,9 +128,8 @@ def adaptive_points(
     data : PaperData
     accounting : {"union", "full model only"}
     """
-    parts = data.parts
     for model in models:
-        model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+        model.fit(*data.parts.to_fit)
     return fitted_points(models, data, accounting)
 
 

@@ -39,8 +39,8 @@ from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
-from ipforest.experiments.demo import Parts
 from ipforest.experiments.methods import Task, penalised_lightgbm
+from ipforest.experiments.parts import Parts
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.frontiers.budget_boost import BoostGrowth, BoostSearch, BudgetBoost
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier

@@ -20,9 +20,9 @@ from ipforest.classifier_trees import (
 )
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Record
 from ipforest.experiments.metrics import error_rate
+from ipforest.experiments.parts import Parts
 
 
 def cascade_points(parts: Parts, costs: FeatureCosts, n_trees: int, n_lambdas: int, seed: int) -> list[Record]:

@@ -14,10 +14,10 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.choosing.frontier import Frontier, spending_limit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
-from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Record
 from ipforest.experiments.metrics import error_of_scores
 from ipforest.experiments.options import Option
+from ipforest.experiments.parts import Parts
 from ipforest.experiments.routed_examples import RoutedExamples
 from ipforest.experiments.rows import grouped, mean_and_deviation, panels
 from ipforest.growing.acquisition import Charge
@@ -155,7 +155,7 @@ def miser_points(
         }
         if queries is None:
             model = GreedyMiser(n_trees, loss="squared", **shared)
-            model.fit(parts.X_train, parts.y_train, *of_validation)
+            model.fit(*parts.to_fit)
             measured = [(model.stage_costs_, model.stage_errors_), model.measure_rounds(*of_test)]
         else:
             ranker = GreedyMiserRegressor(n_trees, **shared).fit(parts.X_train, parts.y_train)

@@ -204,6 +204,11 @@ class Reproduction:
         return paths
 
 
+def settings_of(cell: Cell) -> str:
+    """Return the setting of a cell."""
+    return str(cell.get("settings", OURS))
+
+
 def read_cell(file: Path) -> dict[str, Any]:
     """Read what a finished cell gave."""
     try:

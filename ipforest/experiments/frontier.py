@@ -21,11 +21,11 @@ from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.datasets import Dataset
 from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank_methods
-from ipforest.experiments.demo import Parts, half_and_quarters
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.methods import METHODS, OURS, Task, available, choices_within
 from ipforest.experiments.metrics import area_under_roc, clipped_log_loss
 from ipforest.experiments.options import Option
+from ipforest.experiments.parts import Parts, half_and_quarters
 from ipforest.experiments.rows import grouped, mean_and_error, standard_error
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest, ForestSearch

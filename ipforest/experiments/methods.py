@@ -28,7 +28,6 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
-from ipforest.experiments.demo import Parts
 from ipforest.experiments.options import (
     Answer,
     Option,
@@ -41,6 +40,7 @@ from ipforest.experiments.options import (
     mix,
     record_both,
 )
+from ipforest.experiments.parts import Parts
 from ipforest.experiments.streed import optimal_tree
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MANY_FEATURES, with_best_leaves
 from ipforest.frontiers.budget_boost import BudgetBoost
@@ -219,8 +219,7 @@ def at_budgets(model: BudgetedEstimator, task: Task, budgets: Sequence[float]) -
 
 
 def _fit(estimator: Any, task: Task) -> Any:
-    parts = task.parts
-    return task.trained(estimator.fit, parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+    return task.trained(estimator.fit, *task.parts.to_fit)
 
 
 def _lightgbm(task: Task, rate: float, columns: Any = slice(None), **settings: Any) -> BoostedTrees:

@@ -11,7 +11,7 @@ import numpy as np
 from ipforest._internal.arrays import Array
 from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.demo import Parts
+from ipforest.experiments.parts import Parts
 from ipforest.policy import TreesInOrder
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.early_exit import record_paths

@@ -16,9 +16,9 @@ from ipforest import datasets
 from ipforest._internal.arrays import Array, IntArray
 from ipforest.costs import FeatureCosts
 from ipforest.datasets.distributed import SPLIT_SEED, drawn_parts
-from ipforest.experiments.demo import Parts
+from ipforest.experiments.parts import Parts
 
-OURS = {"miniboone": "miniboone_5k", "forest": "covertype_93k", "sonar": "sonar", "heart": "heart_statlog"}
+STAND_INS = {"miniboone": "miniboone_5k", "forest": "covertype_93k", "sonar": "sonar", "heart": "heart_statlog"}
 """What stands for a paper's data set where the user has no file of it."""
 
 PRICED = ("scene15", "yahoo")
@@ -52,7 +52,7 @@ class PaperData:
 def available(name: str) -> bool:
     """Whether a paper's data set, or what stands for it, can be loaded."""
     stored = datasets.names()
-    return name in stored or OURS.get(name) in stored
+    return name in stored or STAND_INS.get(name) in stored
 
 
 def load_whole(name: str) -> tuple[Array, Array]:
@@ -85,7 +85,7 @@ def load_parts(name: str, n_train: int | None = None) -> PaperData:
     split = drawn_parts(len(data.y), FOREST_SPLIT) if data.split is None else data.split
     rows = [_sample(np.flatnonzero(split == part), n_train, data.queries) for part in range(3)]
     y = _two_classes(name, data.y)
-    parts = Parts(*(array for chosen in rows for array in (data.X[chosen], y[chosen])))
+    parts = Parts.of_rows(data.X, y, rows)
     costs = data.costs if name in PRICED else FeatureCosts.uniform(data.X.shape[1])
     queries = None if data.queries is None else tuple(data.queries[chosen] for chosen in rows)
     return PaperData(parts, costs, stored, queries)
@@ -115,9 +115,9 @@ def _stored_name(name: str) -> str:
     stored = datasets.names()
     if name in stored:
         return name
-    if OURS.get(name) in stored:
-        return OURS[name]
-    files = " or ".join(f"{file}.npz" for file in (name, OURS.get(name)) if file)
+    if STAND_INS.get(name) in stored:
+        return STAND_INS[name]
+    files = " or ".join(f"{file}.npz" for file in (name, STAND_INS.get(name)) if file)
     raise FileNotFoundError(
         f"{name}: expected {files} in the data folder that {datasets.DATA_VARIABLE} names, got none; "
         "ipforest.experiments.paper_data says what is in it"

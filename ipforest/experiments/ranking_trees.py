@@ -17,7 +17,7 @@ from ipforest.classifier_trees.ranking import ndcg_at, precision_at
 from ipforest.classifier_trees.resources import Resources
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator, MeasuredTree
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.experiment import OURS, Cell
+from ipforest.experiments.experiment import OURS, Cell, settings_of
 from ipforest.experiments.paper_data import available
 from ipforest.experiments.rankings import TOP, Ranking, draw_ranking, prices
 
@@ -37,7 +37,7 @@ SYNTHETIC, YAHOO = "synthetic", "yahoo"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class RankingTask:
     """Documents to train on, to choose by and to measure on, and the prices of their features."""
 
     training: Ranking
@@ -45,9 +45,9 @@ class Task:
     test: Ranking
     costs: FeatureCosts
 
-    def skewed(self) -> Task:
+    def skewed(self) -> RankingTask:
         """Return the task of two degrees in which one document in a hundred is relevant."""
-        return Task(self.training.skewed(), self.validation.skewed(), self.test.skewed(), self.costs)
+        return RankingTask(self.training.skewed(), self.validation.skewed(), self.test.skewed(), self.costs)
 
 
 def cells(quick: bool, seed: int, runs: int = 1) -> list[Cell]:
@@ -61,11 +61,11 @@ def cells(quick: bool, seed: int, runs: int = 1) -> list[Cell]:
     ]
 
 
-def task_of(cell: Cell) -> Task:
+def task_of(cell: Cell) -> RankingTask:
     """Draw the documents of a cell: so many queries in each part, of 24 documents if they are synthetic."""
     if cell["data"] == SYNTHETIC:
         training, validation, test = (draw_ranking(cell["queries"], 24, 3 * cell["seed"] + part) for part in range(3))
-        return Task(training, validation, test, FeatureCosts(prices()))
+        return RankingTask(training, validation, test, FeatureCosts(prices()))
     data = datasets.load(YAHOO)
     if data.queries is None or data.split is None:
         raise ValueError(f"{YAHOO}.npz: expected documents with queries and a split, got documents without")
@@ -76,7 +76,7 @@ def task_of(cell: Cell) -> Task:
         rows = np.flatnonzero((data.split == part) & np.isin(data.queries, taken))
         y, qid = data.y[rows].astype(np.int64), data.queries[rows]
         chosen.append(Ranking(data.X[rows].astype(np.float64), y, qid, np.ones_like(y)))
-    return Task(chosen[0], chosen[1], chosen[2], data.costs)
+    return RankingTask(chosen[0], chosen[1], chosen[2], data.costs)
 
 
 def shared(cell: Cell, costs: FeatureCosts, *, features: bool = True, evaluation: bool = True) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def shared(cell: Cell, costs: FeatureCosts, *, features: bool = True, evaluation
     features, evaluation : bool
         Whether features, and evaluating a tree of the boosting trick, cost anything in training.
     """
-    printed = cell.get("settings", OURS) == "printed"
+    printed = settings_of(cell) == "printed"
     return {
         "feature_map": BoostingTrick(
             cell["trees"],
@@ -112,13 +112,13 @@ def with_known(model: ClassifierTreeEstimator, parameters: Mapping[str, Any]) ->
 
 def descent_of(cell: Cell) -> DescentSettings | None:
     """Return how trees of classifiers are optimised under the cell's settings."""
-    return DescentSettings.printed() if cell.get("settings", OURS) == "printed" else None
+    return DescentSettings.printed() if settings_of(cell) == "printed" else None
 
 
 def true_resources(model: ClassifierTreeEstimator, cell: Cell, costs: FeatureCosts) -> Resources:
     """Return what a model's weights need under the cell's prices, whatever it was trained for."""
     uses = model.feature_map_.feature_of_weight_
-    if cell.get("settings", OURS) == "printed":
+    if settings_of(cell) == "printed":
         return Resources.of_weights(costs, uses, 0.0, np.ones(uses.shape[1]))
     return Resources.of_weights(costs, uses, SPLIT_COST)
 

@@ -110,7 +110,8 @@ def _interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Draw the examples anew, again and again; all measures see the same drawings."""
     if n_resamples == 0 or rows.size < 2:
-        return np.full((2, len(measures)), np.nan)[0], np.full(len(measures), np.nan)
+        unknown = np.full(len(measures), np.nan)
+        return unknown, unknown
 
     def statistic(drawn: IntArray, axis: int) -> FloatArray:
         table = np.moveaxis(np.atleast_2d(drawn), axis, -1).reshape(-1, rows.size)

@@ -147,13 +147,19 @@ def _is_words(column: NumberColumn, reading: Notation | InDoubt | None) -> bool:
 def _told(
     name: str, column: NumberColumn, numbers: FloatArray | None, reading: Notation | InDoubt | None, *, keep: bool
 ) -> Column:
+    different = column.different if numbers is None else []
     if numbers is None:
-        different = column.different
         n_present = sum(text not in NAN_FOR for text in column.texts)
-        reason = _why_no_words(name, len(different), n_present, keep=keep)
     else:
         n_present = int(np.count_nonzero(~np.isnan(numbers)))
-        reason = _why_no_numbers(name, numbers, n_present, keep=keep)
+    if n_present == 0:
+        reason = "no value"
+    elif keep:
+        reason = ""
+    elif NAMELESS.fullmatch(folded(name)):
+        reason = "no name"
+    else:
+        reason = _no_words(len(different), n_present) if numbers is None else _no_numbers(name, numbers, n_present)
     missing = 1 - n_present / len(column.texts)
     if reason:
         return Column(name, Kind.LEFT_OUT, missing, 0, reason)
@@ -185,26 +191,14 @@ def same_but_for_case(different: Sequence[str]) -> list[str]:
     return []
 
 
-def _why_no_words(name: str, n_different: int, n_present: int, *, keep: bool) -> str:
+def _no_words(n_different: int, n_present: int) -> str:
     """Say why a column of words is no feature, or nothing."""
-    if n_present == 0:
-        return "no value"
-    if keep:
-        return ""
-    if NAMELESS.fullmatch(folded(name)):
-        return "no name"
     hardly_repeats = n_different > max(FEW_WORDS, n_present / 2)
     return f"{n_different} different words in {n_present} cells" if hardly_repeats else ""
 
 
-def _why_no_numbers(name: str, numbers: FloatArray, n_present: int, *, keep: bool) -> str:
+def _no_numbers(name: str, numbers: FloatArray, n_present: int) -> str:
     """Say why a column of numbers is no feature, or nothing."""
-    if n_present == 0:
-        return "no value"
-    if keep:
-        return ""
-    if NAMELESS.fullmatch(folded(name)):
-        return "no name"
     if len(numbers) >= MIN_RUN and np.all(np.diff(numbers) == 1):
         return "counts the rows"
     if ID.search(_spaced(name)):

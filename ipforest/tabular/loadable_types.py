@@ -51,7 +51,6 @@ _OWN = {
     "stopping.paths": ("StoppingPaths",),
     "stopping.threshold_stopping": ("ThresholdStopping",),
     "classifier_trees.tree_estimator": ("MeasuredTree",),
-    "cli.fit": ("WordColumns",),
     "costs": ("FeatureCosts",),
     "ensemble.boosted": ("BoostedTrees",),
     "ensemble.categories": ("Categories", "WholeCategories"),
@@ -85,6 +84,7 @@ _OWN = {
     "session.seller": ("Unit",),
     "solvers.dantzig_wolfe": ("DantzigWolfeResult",),
     "solvers.primal_dual": ("PrimalDualResult",),
+    "tabular.word_columns": ("WordColumns",),
     "wrappers.thresholds": ("Decision", "ThresholdClassifier"),
 }
 

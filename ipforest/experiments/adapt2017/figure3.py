@@ -15,9 +15,9 @@ from ipforest.adaptive.drawing import plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.adaptive_curves import adaptive_points
-from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import PaperData
+from ipforest.experiments.parts import Parts
 from ipforest.experiments.rows import mean_and_deviation
 
 CENTRES = np.array([(-1.0, 1.1), (1.0, 1.1), (1.0, -1.1), (1.0, -3.3)])
@@ -108,7 +108,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     figure = Figure(figsize=(12, 4), layout="constrained")
     grid: Any = figure.subplots(1, 3)
     for axes, (name, model) in zip(grid, models(first["seed"], first["starts"]).items(), strict=False):
-        model.fit(data.X_train, data.y_train, data.X_validation, data.y_validation)
+        model.fit(*data.to_fit)
         right = [candidate for candidate in model.candidates_ if candidate.error == 0]
         model.chosen_ = min(right, key=lambda candidate: candidate.cost)
         plot_regions(model, data.X_test, data.y_test, axes).set_title(

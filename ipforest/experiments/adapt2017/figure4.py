@@ -20,7 +20,7 @@ from ipforest.experiments.curves import (
     pruning_points,
     within_budgets,
 )
-from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
+from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps, settings_of
 from ipforest.experiments.paper_data import PaperData, available, load_parts, two_classes
 
 SETTINGS = {
@@ -80,7 +80,7 @@ def sweep_of(name: str, settings: str, quick: bool, n_train: int) -> Sweep:
 
 def run(cell: Cell) -> list[Record]:
     """Train, and measure one method's curve."""
-    quick, name, settings = cell["quick"], cell["data"], cell.get("settings", OURS)
+    quick, name, settings = cell["quick"], cell["data"], settings_of(cell)
     n_examples, n_trees = EXAMPLES.get(name), cell["trees"]
     if settings != OURS and name in REDUCED:
         n_examples, n_trees = REDUCED[name][0], min(n_trees, REDUCED[name][1])

@@ -20,9 +20,9 @@ from ipforest.costs import FeatureCosts
 from ipforest.experiments.adaptive_curves import GATE_SHARES, NO_GATE, Sweep, adaptive_points, first_rows, savings
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import draw_curves, miser_points, within_budgets
-from ipforest.experiments.demo import Parts
-from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
+from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps, settings_of
 from ipforest.experiments.paper_data import PaperData
+from ipforest.experiments.parts import Parts
 
 PARTS = (12_000, 16_000)
 """Where validation and test examples begin, in the order of the file."""
@@ -47,8 +47,7 @@ def load() -> Parts:
     data = datasets.load("letter")
     labels = (np.asarray(data.class_names)[data.y] >= "N").astype(int)
     ends = (0, *PARTS, len(labels))
-    cuts = [slice(start, stop) for start, stop in pairwise(ends)]
-    return Parts(*(array[cut] for cut in cuts for array in (data.X.astype(float), labels)))
+    return Parts.of_rows(data.X.astype(float), labels, (slice(start, stop) for start, stop in pairwise(ends)))
 
 
 def full_model(name: str, seed: int, n_trees: int, criterion: str = "gini") -> Any:
@@ -95,7 +94,7 @@ def cells(quick: bool, seed: int) -> list[Cell]:
 
 def run(cell: Cell) -> list[Record]:
     """Learn and measure one method."""
-    quick, settings = cell["quick"], cell.get("settings", OURS)
+    quick, settings = cell["quick"], settings_of(cell)
     parts, sweep = first_rows(load(), 1500 if quick else None), sweep_of(settings, quick)
     data = PaperData(parts, FeatureCosts.uniform(16), "letter")
     if cell["method"] == "GreedyMiser":

@@ -86,7 +86,7 @@ def run(cell: Cell) -> list[Record]:
     sweep = replace(sweep_of(cell["data"], cell["arm"]), n_estimators=cell["rounds"])
     models = sweep.models(entropy_forest(cell["trees"], cell["seed"]), data, 3, cell["seed"])
     for model in models:
-        model.fit(data.parts.X_train, data.parts.y_train, data.parts.X_validation, data.parts.y_validation)
+        model.fit(*data.parts.to_fit)
     return [
         {"accounting": accounting, **point}
         for accounting in ACCOUNTINGS

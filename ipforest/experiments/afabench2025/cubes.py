@@ -18,17 +18,16 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.inspection import permutation_importance
 
 from ipforest import datasets
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.acquisition import (
+    Acquisition,
     ConditionedOracle,
     MaskedClassifier,
     Purchases,
     subsets_worth_their_price,
 )
 from ipforest.experiments.cube_distributions import DISTRIBUTIONS, N_CONTEXTS
-from ipforest.experiments.demo import Parts
 from ipforest.experiments.exact_information import ExactInformation
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.methods import METHODS, Task, choices_within, streed_trees, whole
@@ -38,6 +37,7 @@ from ipforest.experiments.neural_acquisition import (
     NeuralAcquisition,
 )
 from ipforest.experiments.options import Option, choose, in_sessions
+from ipforest.experiments.parts import Parts
 from ipforest.experiments.rows import grouped, standard_error
 from ipforest.frontiers.budget_forest import BudgetForest
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
@@ -63,7 +63,7 @@ HARD_PRICE = 0.05
 PRICES = (0.4, 0.3, 0.2, 0.15, 0.1, 0.06, 0.03, 0.01)
 """What a unit of price weighs compared with log loss, within hard and soft budgets."""
 
-OURS: Mapping[str, type[JointFrontier]] = {"BudgetForest": BudgetForest, "BudgetedClassifier": BudgetedClassifier}
+FRONT_ENDS: Mapping[str, type[JointFrontier]] = {"BudgetForest": BudgetForest, "BudgetedClassifier": BudgetedClassifier}
 STATIC, COAI, AACO, STREED = "static, forward selection", "CoAI-like", "AACO", "STreeD"
 GDFS, DIME, EXACT = "GDFS", "DIME", "exact information"
 
@@ -99,19 +99,19 @@ def task_of(cell: Cell) -> Task:
     sizes = [cell["training"], N_HELD_OUT, N_HELD_OUT]
     data = DATA[cell["data"]](sum(sizes), cell["seed"])
     ends = np.cumsum([0, *sizes]).tolist()
-    arrays = [array[first:last] for first, last in pairwise(ends) for array in (data.X, data.y)]
+    parts = Parts.of_rows(data.X, data.y, (slice(first, last) for first, last in pairwise(ends)))
     costs = data.costs
     if cell["data"] == "CUBE-NM":
         context = np.arange(costs.n_features) < N_CONTEXTS
         costs = FeatureCosts((~context).astype(int).tolist(), np.where(context, 0, -1).tolist(), [1])
-    return Task(Parts(*arrays), costs, BUDGETS, N_TREES, cell["seed"], ("sqrt",), (1,))
+    return Task(parts, costs, BUDGETS, N_TREES, cell["seed"], ("sqrt",), (1,))
 
 
 def _task_of_split(data: datasets.Dataset, seed: int) -> Task:
     if data.split is None:
         raise ValueError(f"{data.name}: expected a data set with a split, as AFABench writes it, got one without")
-    parts = [array[data.split == part] for part in range(3) for array in (data.X.astype(np.float64), data.y)]
-    return Task(Parts(*parts), data.costs, BUDGETS, N_TREES, seed, ("sqrt",), (1,))
+    parts = Parts.of_rows(data.X.astype(np.float64), data.y, (data.split == part for part in range(3)))
+    return Task(parts, data.costs, BUDGETS, N_TREES, seed, ("sqrt",), (1,))
 
 
 def run(cell: Cell) -> list[Record]:
@@ -119,7 +119,7 @@ def run(cell: Cell) -> list[Record]:
     task, method = task_of(cell), cell["method"]
     others = {STATIC: _static, COAI: _coai, AACO: _aaco, STREED: _streed, GDFS: _gdfs, DIME: _dime}
     others[EXACT] = partial(_exact, cell["data"])
-    measure = others.get(method) or partial(_ours, OURS[method])
+    measure = others.get(method) or partial(_ours, FRONT_ENDS[method])
     return [
         {"setting": setting, "budget": budget, "cost": option.cost, "accuracy": 1 - option.error}
         for setting, options in measure(task).items()
@@ -154,55 +154,45 @@ def _coai(task: Task) -> Measured:
 
 def _aaco(task: Task) -> Measured:
     """Buy by nearest neighbours: forced up to a hard budget, or as long as it is worth its price."""
-    parts, purchases = task.parts, Purchases.of(task.costs)
-    classifier = MaskedClassifier(parts.X_train, parts.y_train, task.seed)
-    oracle = ConditionedOracle(classifier, parts.X_train, parts.y_train, purchases, task.seed)
-    return _by_policy(task, purchases, oracle.bought, classifier.predict_proba, PRICES)
+    X, y = task.parts.X_train, task.parts.y_train
+    classifier = MaskedClassifier(X, y, task.seed)
+    return _by_policy(task, ConditionedOracle(classifier, X, y, Purchases.of(task.costs), task.seed), PRICES)
 
 
 def _gdfs(task: Task) -> Measured:
     """Buy by a policy network up to a hard budget; a soft budget is the same number of purchases for all examples."""
-    model = _neural(GreedyDynamicSelection, task)
-    return _by_policy(task, model.purchases, model.bought, model.predict_proba, ())
+    return _by_policy(task, _neural(GreedyDynamicSelection, task), ())
 
 
 def _dime(task: Task) -> Measured:
     """Buy by a value network: up to a hard budget, or as long as what is expected is worth its price."""
-    model = _neural(MutualInformationSelection, task)
-    return _by_policy(task, model.purchases, model.bought, model.predict_proba, PRICES)
+    return _by_policy(task, _neural(MutualInformationSelection, task), PRICES)
 
 
 def _exact(name: str, task: Task) -> Measured:
     """Buy what tells most per price by the distribution that the examples come from, and predict by it."""
-    policy = ExactInformation(DISTRIBUTIONS[name](), Purchases.of(task.costs), task.seed)
-    return _by_policy(task, policy.purchases, policy.bought, policy.predict_proba, PRICES)
+    return _by_policy(task, ExactInformation(DISTRIBUTIONS[name](), Purchases.of(task.costs), task.seed), PRICES)
 
 
 def _neural(kind: type[NeuralAcquisition], task: Task) -> NeuralAcquisition:
     return kind(task.parts.X_train, task.parts.y_train, Purchases.of(task.costs), task.seed)
 
 
-def _by_policy(
-    task: Task,
-    purchases: Purchases,
-    bought: Callable[..., list[IntArray]],
-    predict_proba: Callable[[Array, BoolArray], FloatArray],
-    prices: Sequence[float],
-) -> Measured:
+def _by_policy(task: Task, policy: Acquisition, prices: Sequence[float]) -> Measured:
     """Measure a policy that has to buy up to a cap; within a soft budget also one that weighs prices."""
     held_out = task.parts.held_out
 
     def measured(budget: float, orders: Sequence[Any]) -> Option:
         numbers: list[float] = []
         for (X, y), lines in zip(held_out, orders, strict=True):
-            shown = purchases.shown(lines, budget)
-            labels = predict_proba(X, shown).argmax(axis=1)
+            shown = policy.purchases.shown(lines, budget)
+            labels = policy.predict_proba(X, shown).argmax(axis=1)
             numbers += [float(task.costs.cost_of(shown).mean()), float(np.mean(labels != y))]
         return Option(*numbers)
 
-    orders = [bought(X, HARD_PRICE, BUDGETS[-1], forced=True) for X, _ in held_out]
+    orders = [policy.bought(X, HARD_PRICE, BUDGETS[-1], forced=True) for X, _ in held_out]
     capped = [measured(budget, orders) for budget in BUDGETS]
-    free = [measured(np.inf, [bought(X, lam, np.inf, forced=False) for X, _ in held_out]) for lam in prices]
+    free = [measured(np.inf, [policy.bought(X, lam, np.inf, forced=False) for X, _ in held_out]) for lam in prices]
     options = [*free, *capped, measured(0.0, orders)]
     return {HARD: capped, SOFT: [choose(options, budget) for budget in BUDGETS]}
 
@@ -221,9 +211,7 @@ def _streed(task: Task) -> Measured:
 
 def _ours(kind: type[Any], task: Task) -> Measured:
     """Train one of ours: its own choice for an average, and for a cap the one of its choices that is best with it."""
-    parts = task.parts
-    model = kind(feature_costs=task.costs, random_state=task.seed)
-    model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+    model = kind(feature_costs=task.costs, random_state=task.seed).fit(*task.parts.to_fit)
     opens: list[Open] = [model.at_budget(budget).sessions for budget in (*BUDGETS, 2 * BUDGETS[-1])]
     return {HARD: _capped(opens, task), SOFT: [in_sessions(each, task.parts) for each in opens[:-1]]}
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import entropy_forest
-from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
+from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps, settings_of
 from ipforest.experiments.metrics import error_rate, feature_usage_table
 from ipforest.experiments.paper_data import PaperData, load_parts
 from ipforest.experiments.rows import averaged
@@ -34,7 +34,7 @@ def run(cell: Cell) -> list[Record]:
     data = load_parts(cell["data"])
     parts = data.parts
     forest = entropy_forest(cell["trees"], cell["seed"])
-    errors = ERRORS[cell.get("settings", OURS)]
+    errors = ERRORS[settings_of(cell)]
     model = BudgetPrune(forest, feature_costs=data.costs, pruning=PruningSettings(errors=errors)).fit(
         parts.X_train, parts.y_train, parts.X_validation
     )

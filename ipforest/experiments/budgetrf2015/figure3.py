@@ -15,7 +15,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.condensed import at_budgets
 from ipforest.experiments.curves import draw_curves, miser_points, within_budgets
-from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps, settings_of
 from ipforest.experiments.metrics import error_of_scores
 from ipforest.experiments.options import Option
 from ipforest.experiments.paper_data import PaperData, available, load_parts
@@ -77,11 +77,11 @@ def _forests(cell: Cell, data: PaperData) -> list[Record]:
         feature_costs=data.costs,
         growth=GreedyGrowth(
             alpha=0 if ranking else ALPHAS[: cell["tradeoffs"]],
-            cuts="random" if cell.get("settings") == "printed" else "all",
+            cuts="random" if settings_of(cell) == "printed" else "all",
         ),
         voting="pooled" if ranking else "hard",
         random_state=cell["seed"],
-    ).fit(data.parts.X_train, data.parts.y_train, data.parts.X_validation, data.parts.y_validation)
+    ).fit(*data.parts.to_fit)
     stages = np.unique(np.geomspace(1, cell["trees"], LEVELS).astype(int))
     records = []
     for grown in model.grown_:

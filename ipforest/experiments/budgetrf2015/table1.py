@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.condensed import columns
-from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
+from ipforest.experiments.experiment import Cell, Experiment, Record, Steps, settings_of
 from ipforest.experiments.metrics import error_rate
 from ipforest.experiments.paper_data import available, load_parts
 from ipforest.experiments.rows import averaged, panels
@@ -54,11 +54,11 @@ def run(cell: Cell) -> list[Record]:
     data = load_parts(cell["data"], cell["examples"])
     parts = data.parts
     if cell["method"] == "BudgetRF":
-        settings = cell.get("settings", "ours")
+        settings = settings_of(cell)
         cuts = "random" if settings == "printed" else "all"
         voting = "soft" if settings == "ours" else "hard"
         model = BudgetRF(TREES[-1], growth=GreedyGrowth(alpha=0, cuts=cuts), voting=voting, random_state=cell["seed"])
-        forest = model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation).to_forest()
+        forest = model.fit(*parts.to_fit).to_forest()
     else:
         criterion = cell["method"][3:-1].lower()
         plain = RandomForestClassifier(TREES[-1], criterion=criterion, random_state=cell["seed"])

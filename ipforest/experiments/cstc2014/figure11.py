@@ -12,7 +12,7 @@ from ipforest.experiments.cstc2014.figure8 import SIZES
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.ranking_trees import (
     SETTINGS,
-    Task,
+    RankingTask,
     cells,
     descent_of,
     measure,
@@ -49,7 +49,7 @@ def run(cell: Cell) -> list[Record]:
     return records
 
 
-def _measured(cell: Cell, task: Task, parameters: dict[str, Any]) -> list[Record]:
+def _measured(cell: Cell, task: RankingTask, parameters: dict[str, Any]) -> list[Record]:
     model = CSTC(objective=TreeObjective(depth=3), descent=descent_of(cell)).set_params(**parameters)
     model.fit(task.training.X, task.training.relevance, qid=task.training.qid)
     resources = true_resources(model, cell, task.costs)

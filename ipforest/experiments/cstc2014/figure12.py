@@ -11,12 +11,12 @@ from sklearn.model_selection import train_test_split
 
 from ipforest import datasets
 from ipforest._internal.arrays import FloatArray, IntArray
-from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.cstc import CSTC, TreeObjective
 from ipforest.experiments.cascade_curves import called_second
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
 from ipforest.experiments.metrics import error_rate
+from ipforest.experiments.ranking_trees import descent_of
 from ipforest.experiments.rows import averaged
 
 SIZES = (4, 8, 16, 28)
@@ -92,11 +92,10 @@ def run(cell: Cell) -> list[Record]:
 def fit(cell: Cell) -> tuple[Digits, CSTC]:
     """Part the images and fit one tree; return the test images and the model."""
     X, y, test = parted_digits(cell["seed"])
-    descent = DescentSettings.printed() if cell.get("settings", OURS) == "printed" else None
     model = CSTC(
         loss="squared",
         objective=TreeObjective(depth=cell["depth"], lambdas=[cell["lambda"]]),
-        descent=descent,
+        descent=descent_of(cell),
         random_state=cell["seed"],
     )
     return test, model.fit(X, y)

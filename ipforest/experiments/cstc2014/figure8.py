@@ -13,7 +13,7 @@ from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.ranking_trees import (
     SETTINGS,
-    Task,
+    RankingTask,
     cells,
     descent_of,
     equally_good,
@@ -36,13 +36,13 @@ def run(cell: Cell) -> list[Record]:
     return shares_of(cell, task_of(cell), METHODS, "ndcg")
 
 
-def shares_of(cell: Cell, task: Task, methods: dict[str, ClassifierTreeEstimator], quality: str) -> list[Record]:
+def shares_of(cell: Cell, task: RankingTask, methods: dict[str, ClassifierTreeEstimator], quality: str) -> list[Record]:
     """Fit methods, choose models of about the same quality, and count the features they have bought by each depth.
 
     Parameters
     ----------
     cell : dict
-    task : Task
+    task : RankingTask
     methods : dict
     quality : {"ndcg", "precision"}
         By which models are equally good on validation documents.

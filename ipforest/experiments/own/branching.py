@@ -8,11 +8,11 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
 from ipforest._internal.arrays import Array, FloatArray
-from ipforest.experiments.demo import Parts, split_parts
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.options import Option, choose, levels
 from ipforest.experiments.own import early_exit
 from ipforest.experiments.own.early_exit import N_LEVELS
+from ipforest.experiments.parts import Parts, split_parts
 from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
 from ipforest.stopping.branching import BranchingCascade
 from ipforest.stopping.nested import NestedCascade
@@ -40,10 +40,7 @@ def run(cell: Cell) -> list[Record]:
     parts, seed = load(cell["data"], cell["seed"]), cell["seed"]
     forest = RandomForestClassifier(cell["trees"], random_state=seed, n_jobs=1)
     nested, branching = (
-        kind(forest, stopping=RULES, random_state=seed).fit(
-            parts.X_train, parts.y_train, parts.X_validation, parts.y_validation
-        )
-        for kind in (NestedCascade, BranchingCascade)
+        kind(forest, stopping=RULES, random_state=seed).fit(*parts.to_fit) for kind in (NestedCascade, BranchingCascade)
     )
     options = {
         NESTED: _options(nested.candidates_, parts),

@@ -33,17 +33,14 @@ SHARES = (5, 50, 95, 100)
 
 def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per data set, number of validation examples and seed."""
-    named, sizes, n_seeds = (("digits",), SIZES[:2], 1) if quick else (_available(), SIZES, N_SEEDS)
+    named, sizes, n_seeds = (("digits",), SIZES[:2], 1) if quick else (DATA, SIZES, N_SEEDS)
     return [
         {"data": name, "validation": size, "seed": seed + number}
         for number in range(n_seeds)
         for name in named
+        if name in datasets.names()
         for size in sizes
     ]
-
-
-def _available() -> list[str]:
-    return [name for name in DATA if name in datasets.names()]
 
 
 def run(cell: Cell) -> list[Record]:

@@ -16,10 +16,10 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator
-from ipforest.experiments.demo import Parts, split_parts
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.methods import read_boosted
 from ipforest.experiments.options import Answer, Option, choose, levels, majority, record_both
+from ipforest.experiments.parts import Parts, split_parts
 from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF, GreedyGrowth
@@ -165,10 +165,8 @@ def _budget_prune(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Optio
 
 
 def _budget_rf(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
-    model = BudgetRF(n_trees, growth=GreedyGrowth(cuts="random"), random_state=seed, n_jobs=1).fit(
-        parts.X_train, parts.y_train, parts.X_validation, parts.y_validation
-    )
-    return _over_budgets("BudgetRF", model, parts)
+    model = BudgetRF(n_trees, growth=GreedyGrowth(cuts="random"), random_state=seed, n_jobs=1)
+    return _over_budgets("BudgetRF", model.fit(*parts.to_fit), parts)
 
 
 def _over_budgets(name: str, model: BudgetedEstimator, parts: Parts) -> dict[str, list[Option]]:
@@ -221,8 +219,7 @@ def _nested(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
     }
     options: dict[str, list[Option]] = {}
     for name, base in bases.items():
-        cascade = NestedCascade(base, stopping=OptimalStopping(), random_state=seed)
-        cascade.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+        cascade = NestedCascade(base, stopping=OptimalStopping(), random_state=seed).fit(*parts.to_fit)
         validation, test = cascade.paths_, cascade.paths_of(parts.X_test, parts.y_test)
         options[f"k best features, {name}"] = [
             Option(

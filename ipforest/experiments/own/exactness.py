@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
-from ipforest.experiments.demo import half_and_quarters
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
+from ipforest.experiments.parts import half_and_quarters
 from ipforest.experiments.rows import grouped, mean_and_error, with_mean
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.experiments.own.early_exit import BUDGETS, N_LEVELS, load, penalised
+from ipforest.experiments.parts import Parts
 from ipforest.experiments.rows import gains, grouped, mean_and_error
 from ipforest.policy import TreesInOrder
 from ipforest.stopping.certified_stopping import CertifiedStopping
@@ -89,8 +89,8 @@ def _cegb(parts: Parts, n_trees: int, seed: int) -> list[tuple[StoppingPaths, St
 
 
 def _nested(parts: Parts, n_trees: int, seed: int) -> list[tuple[StoppingPaths, StoppingPaths]]:
-    cascade = NestedCascade(RandomForestClassifier(n_trees, random_state=seed, n_jobs=1), random_state=seed)
-    cascade.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+    forest = RandomForestClassifier(n_trees, random_state=seed, n_jobs=1)
+    cascade = NestedCascade(forest, random_state=seed).fit(*parts.to_fit)
     return [(cascade.paths_, cascade.paths_of(parts.X_test, parts.y_test))]
 
 

@@ -12,9 +12,9 @@ from ipforest._internal.examples import Labelled
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.curves import entropy_forest
-from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import load_whole
+from ipforest.experiments.parts import Parts
 from ipforest.experiments.pruning2016.table1 import FOLDS, LAMBDAS, PRINTED, folds_of, over_lambda
 from ipforest.experiments.routed_examples import RoutedExamples
 from ipforest.experiments.rows import panels
@@ -163,10 +163,6 @@ def _name(data: str, method: str, level: int) -> str:
     return f"{method}_{('low', 'high')[level - 1]}"
 
 
-def _printed_cost(data: str, method: str, level: int) -> float:
-    return float(PRINTED[data][level][0 if method == "joint" else 1])
-
-
 def _print_of(data: str) -> Record:
     """Return the row of the print."""
     (cost, error), _, _ = PRINTED[data]
@@ -191,7 +187,7 @@ def _at_printed_cost(records: list[Record], data: str, method: str, level: int) 
     by_lambda = [[record for record in own if record["lam"] == lam] for lam in LAMBDAS]
     costs = np.array([[record["cost"] for record in same] for same in by_lambda])
     errors = np.array([np.mean([record["error"] for record in same]) for same in by_lambda])
-    at = _printed_cost(data, method, level)
+    at = PRINTED[data][level][0 if method == "joint" else 1]
     name, rising = _name(data, method, level), costs.mean(axis=1)[::-1]
     return {
         f"{name}_error": round(float(np.interp(at, rising, errors[::-1])), 4),

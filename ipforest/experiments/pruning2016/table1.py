@@ -14,9 +14,9 @@ from ipforest._internal.examples import Labelled
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import COLOURS, pairs_forest
-from ipforest.experiments.demo import Parts
-from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
+from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps, settings_of
 from ipforest.experiments.paper_data import available, load_parts, load_whole
+from ipforest.experiments.parts import Parts
 from ipforest.experiments.routed_examples import RoutedExamples, Score
 from ipforest.experiments.rows import panels
 from ipforest.instance import FITS_PATH, PruningInstance
@@ -84,11 +84,11 @@ def run(cell: Cell) -> list[Record]:
 def folds_of(X: Array, y: Array, n_folds: int, seed: int) -> list[Parts]:
     """Part examples for cross-validation; the training part is the validation part, too."""
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y)
-    return [Parts(X[train], y[train], X[train], y[train], X[test], y[test]) for train, test in folds]
+    return [Parts.of_rows(X, y, (train, train, test)) for train, test in folds]
 
 
 def _both(parts: Parts, costs: FeatureCosts, cell: Cell) -> list[Record]:
-    setting = SETTINGS[cell.get("settings", OURS)]
+    setting = SETTINGS[settings_of(cell)]
     fitted = pairs_forest(cell["trees"], cell["seed"], cuts=setting.cuts).fit(parts.X_train, parts.y_train)
     forest = fitted.to_forest()
     training = Labelled(parts.X_train, parts.y_train, np.ones(parts.y_train.size))

@@ -8,9 +8,9 @@ from ipforest import datasets
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.adapt2017 import figure2, figure3, figure4, figure5, headline
 from ipforest.experiments.adaptive_curves import Sweep, savings
-from ipforest.experiments.demo import Parts
 from ipforest.experiments.metrics import average_precision_at
 from ipforest.experiments.paper_data import PaperData
+from ipforest.experiments.parts import Parts
 
 needs_data = pytest.mark.skipif("letter" not in datasets.names(), reason="no data folder")
 

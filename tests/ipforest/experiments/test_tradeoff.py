@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from ipforest import FeatureCosts, PruningInstance, datasets, solve
-from ipforest.experiments.demo import split, train_and_split
+from ipforest.experiments.parts import split, train_and_split
 from ipforest.experiments.tradeoff import lambda_grid, measure_path, solve_tradeoff
 from ipforest.path_search import prune_path
 

@@ -1,8 +1,10 @@
-"""The demonstration's data and forest: train, validation and test parts, and a random forest on the first."""
+"""Train, validation and test parts of a data set, and how they are drawn; a random forest on the first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
@@ -24,6 +26,16 @@ class Parts:
     X_test: Array
     y_test: Array
 
+    @classmethod
+    def of_rows(cls, X: Array, y: Array, rows: Iterable[Any]) -> Self:
+        """Take the examples of three sets of rows."""
+        return cls(*(array[chosen] for chosen in rows for array in (X, y)))
+
+    @property
+    def to_fit(self) -> tuple[Array, Array, Array, Array]:
+        """What an estimator trains on and chooses on."""
+        return self.X_train, self.y_train, self.X_validation, self.y_validation
+
     @property
     def held_out(self) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
         """Examples and labels of the validation and of the test part."""
@@ -36,8 +48,7 @@ def split(data: Dataset, seed: int) -> Parts:
     The random parts have the classes in equal shares.
     """
     if data.split is not None and set(np.unique(data.split)) == {0, 1, 2}:
-        masks = [data.split == part for part in range(3)]
-        return Parts(*(array for mask in masks for array in (data.X[mask], data.y[mask])))
+        return Parts.of_rows(data.X, data.y, (data.split == part for part in range(3)))
     half, quarter = data.y.size // 2, (data.y.size + 1) // 2 // 2
     return split_parts(data.X, data.y, (half, quarter, data.y.size - half - quarter), seed)
 

@@ -1,0 +1,53 @@
+"""Columns of words as one column a word: what a forest that compares numbers sees of a table."""
+
+from __future__ import annotations
+
+import pandas as pd
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.preprocessing import OneHotEncoder
+
+from ipforest.costs import FeatureCosts
+from ipforest.tabular.preprocessing import source_columns
+
+__all__ = ["WordColumns", "check_word_columns", "one_hot", "text_columns"]
+
+
+class WordColumns:
+    """Names one-hot columns; an object, since a file of a model holds no functions."""
+
+    def __call__(self, column: str, word: str) -> str:
+        """Name the column of a word."""
+        return f"{column}={word}"
+
+
+def text_columns(X: pd.DataFrame) -> list[str]:
+    """List the columns that hold text."""
+    return [name for name in X if X[name].dtype == object]
+
+
+def one_hot(X: pd.DataFrame, costs: FeatureCosts) -> tuple[ColumnTransformer, pd.DataFrame, FeatureCosts]:
+    """Write columns of text as one column a word; return the fitted transformer, its columns and their prices."""
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, feature_name_combiner=WordColumns())
+    preprocessing = make_column_transformer(
+        (encoder, text_columns(X)), remainder="passthrough", verbose_feature_names_out=False
+    )
+    preprocessing.set_output(transform="pandas")
+    columns = preprocessing.fit_transform(X)
+    return preprocessing, columns, costs.for_columns(source_columns(preprocessing, X.shape[1]), list(columns))
+
+
+def check_word_columns(table: pd.DataFrame, file: str) -> None:
+    """Refuse words whose one-hot column has the name of another column."""
+    owner = dict.fromkeys(map(str, table.columns), "")
+    name_of_word = WordColumns()
+    for column in text_columns(table):
+        for word in dict.fromkeys(table[column].tolist()):
+            name = name_of_word(column, word)
+            if name in owner:
+                other = f"of column {owner[name]!r}" if owner[name] else "of the table"
+                raise ValueError(
+                    f"{file}, column {column}: expected one column of each name, but the word {word!r} becomes "
+                    f"{name!r}, which is also a column {other}; rename one of the two in the header, or leave it out "
+                    "(--drop)"
+                )
+            owner[name] = column
