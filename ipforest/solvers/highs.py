@@ -40,8 +40,8 @@ INFEASIBLE = "Infeasible"
 LARGE = 1e8
 """Where numbers exceed it HiGHS's tolerance of a row, 1e-7 of 1 and absolute, is near to their rounding."""
 NO_PROBING = 2**15
-"""HiGHS's number for a presolve without probing, which sets one 0-1 variable after another: here each implies many others,
-and probing took up to 97% of the time."""
+"""HiGHS's number for a presolve without probing, which sets one 0-1 variable after another: here each implies many
+others, and probing took up to 97% of the time."""
 GAP_TOLERANCE = 1e-6
 """A relative gap that branch and bound leaves below it is rounding, above it what was asked for."""
 
