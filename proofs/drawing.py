@@ -96,7 +96,7 @@ def draw_network(axes: Any, form: NetworkForm, active: NDArray[np.bool_] | None 
         label = "$" + name.replace("z", "z_{").replace("w", "w_{") + "}$"
         axes.annotate(
             label,
-            ((tail + head) / 2, height + (0.07 if height >= 0 else -0.07)),
+            ((tail + head) / 2, 0.2 if span == 1 else height + 0.07 * side),  # above the circles of neighbours
             ha="center",
             va="bottom" if height >= 0 else "top",
             fontsize=12,

@@ -1,5 +1,6 @@
 """The words of documentation and code: plain English, without idioms that make readers stop."""
 
+import json
 import re
 from pathlib import Path
 
@@ -46,6 +47,15 @@ def banned_words(text):
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_words(path):
     assert banned_words(path.read_text(encoding="utf-8")) == []
+
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_words_of_notebooks(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert banned_in("\n".join("".join(cell["source"]) for cell in cells)) == []
 
 
 MODULES = [path for room in ("ipforest", "formulations", "proofs") for path in sorted((ROOT / room).rglob("*.py"))]

@@ -39,6 +39,9 @@ INFEASIBLE = "Infeasible"
 """HiGHS's name for a program without a feasible point."""
 LARGE = 1e8
 """Where numbers exceed it HiGHS's tolerance of a row, 1e-7 of 1 and absolute, is near to their rounding."""
+NO_PROBING = 2**15
+"""HiGHS's number for a presolve without probing, which sets one 0-1 variable after another: here each implies many
+others, and probing took up to 97% of the time."""
 GAP_TOLERANCE = 1e-6
 """A relative gap that branch and bound leaves below it is rounding, above it what was asked for."""
 
@@ -161,7 +164,7 @@ def options(integer: bool, solver: LinearSolver, time_limit: float | None, relat
         raise ValueError(f"solver: expected simplex or ipm (with crossover), which end in a vertex, got {solver!r}")
     wanted: dict[str, Any] = {"output_flag": False, "large_matrix_value": MAX_ENTRY}
     if integer:
-        wanted["mip_rel_gap"] = float(relative_gap)
+        wanted |= {"mip_rel_gap": float(relative_gap), "presolve_rule_off": NO_PROBING}
     else:
         wanted |= {"solver": solver, "run_crossover": "on"}
     seconds = time_limit_seconds(time_limit)

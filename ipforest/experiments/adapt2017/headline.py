@@ -110,8 +110,9 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
             axes.barh(np.arange(len(saved)) + 0.4 * number, list(saved.values()), 0.4, label=accounting)
         axes.axvline(PRINTED[name], color="black", linestyle=":", label="printed")
         axes.set_yticks(np.arange(len(saved)) + 0.2, list(saved))
-        axes.set(title=name, xlabel="share of the forest's cost that is saved within 1% of the best accuracy")
+        axes.set_title(name)
     axes.legend(fontsize=8)
+    figure.supxlabel("share of the forest's cost that is saved within 1% of the best accuracy")
     return figure
 
 

@@ -112,6 +112,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
         for column in (column for column in of_panel[0] if column.startswith("price")):
             axes.plot([row["depth"] for row in of_panel], [row[column] for row in of_panel], "o-", label=column)
         axes.set(title=f"{method}, {data}", xlabel="depth", ylim=(-0.02, 1.02))
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.3)
     figure.axes[0].set_ylabel("share of the features used so far")
     figure.axes[-1].legend(fontsize=8)
