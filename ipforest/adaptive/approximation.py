@@ -19,13 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
 from ipforest._internal.examples import Labelled
 from ipforest.adaptive.candidates import GatedPair, MeasuredPair, frontier_of
-from ipforest.adaptive.full_model import (
-    check_full_model,
-    class_probabilities,
-    cross_fitted,
-    full_policy,
-    log_losses,
-)
+from ipforest.adaptive.full_model import check_full_model, class_probabilities, cross_fitted, full_policy, log_losses
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier

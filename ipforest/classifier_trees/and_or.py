@@ -14,11 +14,7 @@ from ipforest.choosing.lambdas import check_lambdas, geometric_grid, swept_lambd
 from ipforest.classifier_trees.classifier_tree import TERMINAL, ClassifierTree
 from ipforest.classifier_trees.objective import distinct
 from ipforest.classifier_trees.smooth_losses import LogisticLoss
-from ipforest.classifier_trees.tree_estimator import (
-    ClassifierTreeEstimator,
-    Examples,
-    check_class_weight,
-)
+from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator, Examples, check_class_weight
 from ipforest.settings import Grouped, Settings, checked
 
 MAX_SWEEPS = 10

@@ -22,11 +22,7 @@ from ipforest.classifier_trees.objective import Objective, distinct
 from ipforest.classifier_trees.relaxation import PathCost, RelaxedCost
 from ipforest.classifier_trees.smooth_losses import LOSSES
 from ipforest.classifier_trees.structure import Initialisation, Measure
-from ipforest.classifier_trees.tree_estimator import (
-    ClassifierTreeEstimator,
-    Examples,
-    largest_lambda,
-)
+from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator, Examples, largest_lambda
 from ipforest.estimator.checks import check_positive
 from ipforest.settings import Grouped, Settings, checked
 

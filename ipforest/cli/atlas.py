@@ -5,15 +5,7 @@ from __future__ import annotations
 import json
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_number,
-    add_out_option,
-    add_seed,
-    out_directory,
-)
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_number, add_out_option, add_seed, out_directory
 
 
 def add(commands: Subparsers) -> None:

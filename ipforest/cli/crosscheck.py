@@ -7,15 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_folder,
-    add_number,
-    add_seed,
-    out_directory,
-)
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_folder, add_number, add_seed, out_directory
 
 
 def add(commands: Subparsers) -> None:

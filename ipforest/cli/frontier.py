@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.learning_table import add_table_options, read_table
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_folder,
-    add_number,
-    add_seed,
-    warnings_as_notes,
-)
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_folder, add_number, add_seed, warnings_as_notes
 
 if TYPE_CHECKING:
     from ipforest.datasets import Dataset

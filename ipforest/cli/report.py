@@ -7,14 +7,7 @@ import math
 from functools import partial
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_format_options,
-    add_seed,
-    seed_number,
-)
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, add_seed, seed_number
 from ipforest.cli.saved_models import add_model_options, read_model, read_rows, read_target, using
 
 

@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_folder,
-    add_number,
-    add_seed,
-    positive_integer,
-)
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_folder, add_number, add_seed, positive_integer
 
 if TYPE_CHECKING:
     from ipforest.experiments.experiment import Experiment

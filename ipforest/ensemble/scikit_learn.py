@@ -29,12 +29,7 @@ from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.histogram_boosting import read_histogram_boosting
-from ipforest.ensemble.library_checks import (
-    fields_of,
-    require_known_parts,
-    require_own_predictions,
-    unknown_parts,
-)
+from ipforest.ensemble.library_checks import fields_of, require_known_parts, require_own_predictions, unknown_parts
 from ipforest.ensemble.trees import LEAF
 
 SINGLE_TREES = (DecisionTreeClassifier, DecisionTreeRegressor)

@@ -11,26 +11,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.preprocessing import TargetEncoder
 
 from ipforest._internal.arrays import Array, FloatArray, places_in
 from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.scores import brier_score, soft_error
-from ipforest.growing import (
-    Gini,
-    Grower,
-    GrownTree,
-    GrownTrees,
-    Impurity,
-    Variance,
-    forest_of,
-)
+from ipforest.growing import Gini, Grower, GrownTree, GrownTrees, Impurity, Variance, forest_of
 from ipforest.growing.lookahead import LookaheadGrower, moments
 from ipforest.learners.forest_pruner import out_of_bag
 

@@ -21,17 +21,7 @@ from ipforest.growing.bundles import MOST_MEMBERS, Bundles
 from ipforest.growing.codes import CodedExamples
 from ipforest.growing.impurities import Gradient, Impurity, Variance
 from ipforest.growing.ordered import N_BUCKETS
-from ipforest.growing.splitting import (
-    EXPECTED,
-    LEFT,
-    MAX_DRAWS,
-    MINIMAX,
-    RIGHT,
-    TOTAL,
-    Criterion,
-    Examples,
-    Scratch,
-)
+from ipforest.growing.splitting import EXPECTED, LEFT, MAX_DRAWS, MINIMAX, RIGHT, TOTAL, Criterion, Examples, Scratch
 
 Reduction: TypeAlias = Literal["minimax", "expected", "total"]
 REDUCTIONS: dict[str, int] = {"minimax": MINIMAX, "expected": EXPECTED, "total": TOTAL}

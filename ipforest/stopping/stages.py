@@ -34,18 +34,7 @@ from ipforest.stopping.optimal_stopping import StagedRule
 from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin
 from ipforest.stopping.stopped import Stoppable, StoppedEstimator
 from ipforest.stopping.threshold_stopping import ThresholdStopping
-from ipforest.walks import (
-    END,
-    ONWARD,
-    Purse,
-    Routers,
-    RouterTree,
-    SeenStages,
-    StageWalk,
-    Walk,
-    joined,
-    n_outputs_of,
-)
+from ipforest.walks import END, ONWARD, Purse, Routers, RouterTree, SeenStages, StageWalk, Walk, joined, n_outputs_of
 
 UNSTOPPED = ThresholdStopping()
 """At a level of -inf it stops no example."""

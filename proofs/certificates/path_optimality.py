@@ -26,14 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from proofs.certificates.exact_arrays import (
-    array_fault,
-    fraction_fault,
-    integer_fault,
-    scaled_by_group,
-    sum_at,
-    total,
-)
+from proofs.certificates.exact_arrays import array_fault, fraction_fault, integer_fault, scaled_by_group, sum_at, total
 from proofs.certificates.instance import InternalNodes, instance_fault
 from proofs.certificates.optimality import conservation_fault, sign_fault, used_rows
 from proofs.verdict import Verdict, accept, refuse

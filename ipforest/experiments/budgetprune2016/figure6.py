@@ -8,13 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ipforest.experiments.condensed import at_budgets
-from ipforest.experiments.curves import (
-    draw_curves,
-    entropy_forest,
-    pairs_forest,
-    pruning_points,
-    within_budgets,
-)
+from ipforest.experiments.curves import draw_curves, entropy_forest, pairs_forest, pruning_points, within_budgets
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import available, load_parts
 

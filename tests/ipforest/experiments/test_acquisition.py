@@ -10,12 +10,7 @@ from ipforest import FeatureCosts, datasets
 from ipforest._internal.arrays import save_arrays
 from ipforest.datasets.tables import Tables
 from ipforest.experiments import acquisition, catalogue, methods
-from ipforest.experiments.acquisition import (
-    ConditionedOracle,
-    MaskedClassifier,
-    Purchases,
-    subsets_worth_their_price,
-)
+from ipforest.experiments.acquisition import ConditionedOracle, MaskedClassifier, Purchases, subsets_worth_their_price
 from ipforest.experiments.afabench2025 import cubes
 
 

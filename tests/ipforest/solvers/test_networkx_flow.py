@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve
-from ipforest.solvers.networkx_flow import (
-    network_matrix,
-    path_rows,
-    shortest_pruning,
-    tree_network,
-)
+from ipforest.solvers.networkx_flow import network_matrix, path_rows, shortest_pruning, tree_network
 from ipforest.solvers.tree_dp import node_charges, tree_prunings
 from proofs.certificates.optimality import verify_optimality
 from proofs.crosschecks.brute_force import brute_force

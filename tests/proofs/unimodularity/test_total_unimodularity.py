@@ -24,15 +24,7 @@ from formulations.arrays import linear_program
 from formulations.specification import specify
 from proofs.claims.pruning_claims import fitted_instance
 from proofs.unimodularity import total_unimodularity
-from proofs.unimodularity.decomposition import (
-    Blocks,
-    Certificate,
-    Peeling,
-    Pivot,
-    ThreeSum,
-    TwoSum,
-    sparse_matrix,
-)
+from proofs.unimodularity.decomposition import Blocks, Certificate, Peeling, Pivot, ThreeSum, TwoSum, sparse_matrix
 from proofs.unimodularity.graph_realisation import realise
 from proofs.unimodularity.known_matrices import known_matrices, r10_bixby, r10_hoffman, random_network_matrix
 from proofs.unimodularity.network_certificate import NetworkCertificate
