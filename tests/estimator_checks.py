@@ -11,8 +11,8 @@ def random_parts(estimator) -> dict[str, str]:
 def counted_once(estimator) -> dict[str, str]:
     """Name the check of an estimator with `cv`, which gets folds: the first holds out all rows that have weights.
 
-    It passes with the rows that scikit-learn draws (seed 42), as both fits choose the same model. With those of the seeds
-    3 and 4 they do not, since 15 rows of weights and 35 repeated rows differ in how sure an error is.
+    It passes with the rows that scikit-learn draws (seed 42), as both fits choose the same model. With those of the
+    seeds 3 and 4 they do not: 15 rows of weights count 15 times, the 35 and 30 repeated ones each time.
     """
     reason = "a held-out example counts once in the choice, whatever it weighs: by chance the same model is chosen here"
     return {"check_sample_weight_equivalence_on_dense_data": reason}
