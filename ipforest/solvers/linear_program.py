@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
-from math import ceil
-from typing import overload
+from math import ceil, isfinite
+from numbers import Real
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, read_only
 from ipforest.results import Status
@@ -19,6 +20,9 @@ __all__ = ["Block", "Labels", "LinearProgram", "Solution"]
 BOUND_TOLERANCE = 1e-6
 RELATIVE_BOUND_TOLERANCE = 1e-9
 """Both are taken off the bound of branch and bound before it is rounded up to an integer."""
+SENSES = ("==", "<=", ">=")
+TEXTS, NUMBERS, BOOLS = ("texts", "U"), ("numbers", "fiu"), ("bools", "b")
+"""Words for what an array holds, and numpy's letters for it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +87,7 @@ class LinearProgram:
     Parameters
     ----------
     A : csr_array of float64, shape (n_rows, n_columns)
-        Integers in every formulation of this package.
+        Integers in every formulation of this package. A dense or another sparse matrix is taken, too.
     senses : ndarray of str, shape (n_rows,)
         "==", "<=" or ">=".
     rhs : ndarray of float64, shape (n_rows,)
@@ -95,6 +99,11 @@ class LinearProgram:
         Names as Pyomo writes them: ``z[3]``, ``usage_in_tree[0,2,5]``.
     maximised : bool
         Whether the program was stated as a maximum; objective and constant are negated then.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A field of the wrong kind or shape, another sense, or a number that is NaN; the message names the field.
     """
 
     A: csr_array
@@ -110,22 +119,29 @@ class LinearProgram:
     maximised: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "A", _read_matrix(self.A))
         rows, columns = self.A.shape
-        for name, size in (
-            ("senses", rows),
-            ("rhs", rows),
-            ("objective", columns),
-            ("lower", columns),
-            ("upper", columns),
-            ("integer", columns),
+        for name, size, kinds in (
+            ("senses", rows, TEXTS),
+            ("rhs", rows, NUMBERS),
+            ("objective", columns, NUMBERS),
+            ("lower", columns, NUMBERS),
+            ("upper", columns, NUMBERS),
+            ("integer", columns, BOOLS),
         ):
-            array = np.asarray(getattr(self, name))
-            if array.shape != (size,):
-                raise ValueError(f"{name}: expected shape ({size},), got {array.shape}")
-            object.__setattr__(self, name, read_only(array))
+            object.__setattr__(self, name, _read_array(getattr(self, name), name, size, kinds))
+        unknown = ~np.isin(self.senses, SENSES)
+        if unknown.any():
+            raise ValueError(f"senses: expected {' or '.join(SENSES)}, got {str(self.senses[unknown][0])!r}")
+        if not np.isfinite(self.objective).all():
+            raise ValueError("objective: expected finite numbers, got infinity")
+        if not isinstance(self.constant, Real) or not isfinite(self.constant):
+            raise ValueError(f"constant: expected a finite number, got {self.constant!r}")
         for name, size in (("row_labels", rows), ("column_labels", columns)):
-            if len(getattr(self, name)) != size:
-                raise ValueError(f"{name}: expected {size} labels, got {len(getattr(self, name))}")
+            labels = getattr(self, name)
+            got = len(labels) if isinstance(labels, Sized) else type(labels).__name__
+            if got != size:
+                raise ValueError(f"{name}: expected {size} labels, got {got}")
 
     @property
     def n_rows(self) -> int:
@@ -195,3 +211,48 @@ class Solution:
     def integer_bound(self) -> int:
         """The bound (finite) of a program with integer objectives: rounded up, less the error allowed to its floats."""
         return ceil(self.bound - BOUND_TOLERANCE - RELATIVE_BOUND_TOLERANCE * abs(self.bound))
+
+
+def _read_matrix(matrix: Any) -> csr_array:
+    """Take a matrix, sparse or dense, as a `csr_array`.
+
+    Raises
+    ------
+    TypeError
+        It holds no numbers.
+    ValueError
+        It is no matrix, or an entry is not finite.
+    """
+    if not issparse(matrix):
+        matrix = np.asarray(matrix)
+    if matrix.ndim != 2:
+        raise ValueError(f"A: expected a matrix, got {matrix.ndim} dimensions")
+    if matrix.dtype.kind not in NUMBERS[1]:
+        raise TypeError(f"A: expected numbers, got {matrix.dtype}")
+    read = csr_array(matrix, dtype=np.float64)
+    if not np.isfinite(read.data).all():
+        raise ValueError("A: expected finite numbers, got NaN or infinity")
+    return read
+
+
+def _read_array(value: object, name: str, size: int, kinds: tuple[str, str]) -> Array:
+    """Take the array of a program's rows or columns, numbers as float64.
+
+    Raises
+    ------
+    TypeError
+        It is of another kind.
+    ValueError
+        It has another shape, or a number is NaN.
+    """
+    array = np.asarray(value)
+    if array.shape != (size,):
+        raise ValueError(f"{name}: expected shape ({size},), got {array.shape}")
+    expected, letters = kinds
+    if size and array.dtype.kind not in letters:
+        raise TypeError(f"{name}: expected {expected}, got {array.dtype}")
+    if kinds is NUMBERS:
+        array = array.astype(np.float64, copy=False)
+        if np.isnan(array).any():
+            raise ValueError(f"{name}: expected numbers, got NaN")
+    return read_only(array)
