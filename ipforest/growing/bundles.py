@@ -13,7 +13,7 @@ from ipforest._internal.kernels import uncounted_njit
 MOST_MEMBERS = 255
 """Of a bundle: numbers of members are bytes."""
 
-FEWEST_MEMBERS = 8
+FEWEST_MEMBERS = 4
 """Fewer columns are summed by themselves."""
 
 
