@@ -90,16 +90,16 @@ def draw_network(axes: Any, form: NetworkForm, active: NDArray[np.bool_] | None 
     for number, ((tail, head), name) in enumerate(zip(form.arcs, form.columns, strict=True)):
         span = head - tail
         side = 1 if number % 2 == 0 or span > 2 else -1
-        height = 0.0 if span == 1 else side * 0.26 * span
+        height = 0.0 if span == 1 else (0.26 if side > 0 else -0.36) * span
         colour = ACTIVE if marked[number] else QUIET
         _arrow(axes, (tail, 0), (head, 0), 2 * height, colour, 2.6 if marked[number] else 1.4)
         label = "$" + name.replace("z", "z_{").replace("w", "w_{") + "}$"
         axes.annotate(
             label,
-            ((tail + head) / 2, 0.2 if span == 1 else height + 0.07 * side),  # above the circles of neighbours
+            ((tail + head) / 2, height + 0.07 * side if span > 1 else -0.2),  # clear of circles and of arcs above
             ha="center",
-            va="bottom" if height >= 0 else "top",
-            fontsize=12,
+            va="bottom" if span > 1 and side > 0 else "top",
+            fontsize=12 if span > 1 else 10,
             color=ACTIVE if marked[number] else PLAIN,
         )
     for vertex in range(1, count + 1):
@@ -108,7 +108,7 @@ def draw_network(axes: Any, form: NetworkForm, active: NDArray[np.bool_] | None 
     top = 0.26 * max(head - tail for tail, head in form.arcs) + 0.45
     axes.set_aspect("equal")  # so that arcs bend by data units and their labels sit on them
     axes.set_xlim(0.6, count + 0.4)
-    axes.set_ylim(-1.0, top)
+    axes.set_ylim(-1.15, top)
     axes.set_title(title, color=PLAIN)
     axes.axis("off")
 

@@ -53,8 +53,8 @@ class MixedModel:
     def __repr__(self) -> str:
         models = self.cheap, self.costly
         first, second = (model.budget if hasattr(model, "budget") else model.estimator_.budget for model in models)
-        kind = type(self.cheap).__name__
-        return f"MixedModel({kind} at {float(first):.6g}, {self.share:.4g} of the examples at {float(second):.6g})"
+        costly = f"{self.share:.4g} of the examples at {float(second):.6g}" if self.share else "for all examples"
+        return f"MixedModel({type(self.cheap).__name__} at {float(first):.6g}, {costly})"
 
     @property
     def classes_(self) -> Array | None:

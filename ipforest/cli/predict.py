@@ -17,6 +17,8 @@ from ipforest.cli.saved_models import SavedModel, add_model_options, read_model,
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ipforest._internal.arrays import FloatArray
+
 ROWS_AT_ONCE = 1 << 14
 """Rows that are predicted and written together: a table of any length takes the memory of its cells, and no more."""
 
@@ -82,7 +84,7 @@ def _records(
         with using(options.model):
             predicted, chances, paid, _ = model.buyer.answers(model.encode(X.iloc[some]))
             named = {} if ids is None else {options.id: ids.iloc[some]}
-            answers: dict[str, Any] = {**named, "prediction": predicted, "cost": paid}
+            answers: dict[str, Any] = {**named, "prediction": predicted, "cost": _without_noise(paid)}
             if chances is not None:
                 answers["probability"] = chances.max(axis=1)
                 labels = enumerate(model.buyer.classes_.tolist())
@@ -90,6 +92,13 @@ def _records(
         costs.append(float(paid.sum()))
         for row in zip(*(values.tolist() for values in answers.values()), strict=True):
             yield dict(zip(answers, row, strict=True))
+
+
+def _without_noise(costs: FloatArray) -> FloatArray:
+    """Give sums of prices without the noise of their last digits: 13.8, not 13.799999999999999."""
+    import numpy as np
+
+    return np.array([float(f"{cost:.12g}") for cost in costs])
 
 
 def _ids(cells: pd.DataFrame, options: Arguments) -> pd.Series | None:

@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetForest, BudgetPrune, ForestSearch
 from ipforest.cli import main
+from ipforest.cli.predict import _without_noise
 from ipforest.estimator import BudgetedEstimator
 from ipforest.tabular.model_files import save_model
 
@@ -126,3 +127,7 @@ def test_a_table_is_passed_once_where_it_is_printed_and_written(
     assert written.columns.tolist() == [*printed[0]]
     assert written["prediction"].tolist() == [answer["prediction"] for answer in printed]
     assert written["cost"].tolist() == [answer["cost"] for answer in printed]
+
+
+def test_costs_are_written_without_the_noise_of_sums() -> None:
+    assert _without_noise(np.array([2.1 + 9.2 + 1 + 1 + 0.5, 1e-7])).tolist() == [13.8, 1e-7]
