@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,9 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
     Raises
     ------
     ValueError
-        The model has no active objective or several, an expression that is not linear, or components that rows and
-        columns do not represent (SOS and logical constraints, disjunctions, complementarities).
+        The model has no active objective or several, an expression that is not linear or has variables of another
+        model, or components that rows and columns do not represent (SOS and logical constraints, disjunctions,
+        complementarities).
     """
     _check_components(model)
     variables = list(model.component_data_objects(pyo.Var))
@@ -37,10 +39,10 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
     indices: list[int] = []
     offsets, senses, rhs, labels = [0], [], [], []
     for row in model.component_data_objects(pyo.Constraint, active=True):
-        terms, constant = _linear_terms(row.body, row.name)
+        columns, coefficients, constant = _linear_terms(row.body, row.name, column)
         for sense, side in _sides(row):
-            indices += (column[id(variable)] for variable, _ in terms)
-            entries += (coefficient for _, coefficient in terms)
+            indices += columns
+            entries += coefficients
             offsets.append(len(indices))
             senses.append(sense)
             rhs.append(side - constant)
@@ -48,10 +50,9 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
     A = csr_array((np.array(entries, dtype=np.float64), indices, offsets), shape=(len(labels), len(variables)))
     A.sort_indices()
     goal = _objective(model)
-    terms, constant = _linear_terms(goal.expr, goal.name)
+    columns, coefficients, constant = _linear_terms(goal.expr, goal.name, column)
     objective = np.zeros(len(variables))
-    for variable, coefficient in terms:
-        objective[column[id(variable)]] = coefficient
+    objective[columns] = coefficients
     maximised = goal.sense == pyo.maximize
     return LinearProgram(
         A=A,
@@ -121,11 +122,15 @@ def _bound(variable: Any, bound: float | None, unbounded: float) -> float:
     return unbounded if bound is None else bound
 
 
-def _linear_terms(expression: Any, name: str) -> tuple[list[tuple[Any, float]], float]:
+def _linear_terms(expression: Any, name: str, column: Mapping[int, int]) -> tuple[list[int], list[float], float]:
+    """Return the columns of an expression's variables, which `column` gives by their identity, and its numbers."""
     repn = generate_standard_repn(expression)
     if not repn.is_linear():
         raise ValueError(f"{name}: expected a linear expression, got one of higher degree")
-    return list(zip(repn.linear_vars, repn.linear_coefs, strict=True)), repn.constant
+    others = [variable.name for variable in repn.linear_vars if id(variable) not in column]
+    if others:
+        raise ValueError(f"{name}: expected variables of the model, got {others[0]}, which is not in it")
+    return [column[id(variable)] for variable in repn.linear_vars], list(repn.linear_coefs), repn.constant
 
 
 def set_values(model: pyo.ConcreteModel, values: FloatArray | None) -> None:

@@ -40,6 +40,16 @@ def nonlinear(model):
     model.product = pyo.Constraint(expr=first * second <= 1)
 
 
+def of_another_model(model):
+    other = pyo.ConcreteModel()
+    other.stranger = pyo.Var()
+    model.strange = pyo.Constraint(expr=other.stranger <= 1)
+
+
+def of_a_variable_that_was_deleted(model):
+    model.del_component("w")
+
+
 def without_objective(model):
     model.objective.deactivate()
 
@@ -50,6 +60,8 @@ def without_objective(model):
         (unbounded, NoOptimumError, "expected an optimum or the time limit, got (Unbounded|Primal infeasible or unb)"),
         (infeasible, NoOptimumError, "expected an optimum or the time limit, got Infeasible"),
         (nonlinear, ValueError, "product: expected a linear expression, got one of higher degree"),
+        (of_another_model, ValueError, "strange: expected variables of the model, got stranger, which is not in it"),
+        (of_a_variable_that_was_deleted, ValueError, r"expected variables of the model, got .*, which is not in it"),
         (without_objective, ValueError, "model: expected one active objective, got none"),
     ],
 )

@@ -423,10 +423,39 @@ def test_every_command_has_help(command, capsys):
     assert "--json" in capsys.readouterr().out
 
 
-def test_import_loads_neither_pyomo_nor_highs():
-    code = "import sys, ipforest; print([name for name in ('pyomo', 'highspy', 'dask') if name in sys.modules])"
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert process.stdout.strip() == "[]"
+@pytest.mark.parametrize("library", ["argparse", "numpy"])
+def test_an_interrupt_while_a_library_is_imported_is_told_in_a_line(library):
+    code = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {library!r}:\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from ipforest.cli import main\n"
+        "sys.exit(main(['demo']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "ipforest: interrupted\n")
+
+
+def test_the_package_loads_its_public_names_when_one_is_asked_for_and_neither_pyomo_nor_highs():
+    code = (
+        "import sys, ipforest\n"
+        "assert 'numpy' not in sys.modules, 'importing the package alone loads numpy'\n"
+        "names = dir(ipforest)\n"
+        "assert {'BudgetPrune', 'solve', 'datasets'} <= set(names) and ipforest.__version__\n"
+        "from ipforest import *\n"
+        "assert solve is ipforest.solve and ipforest.ensemble.read\n"
+        "assert set(ipforest.__all__) <= set(names)\n"
+        "try:\n"
+        "    ipforest.nothing\n"
+        "except AttributeError as error:\n"
+        "    print(error)\n"
+        "assert not {'pyomo', 'highspy', 'dask'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("module 'ipforest' has no attribute 'nothing'\n", "")
 
 
 @pytest.mark.slow
