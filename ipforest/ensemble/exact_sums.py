@@ -15,7 +15,7 @@ BITS = 52
 
 
 class SumGrid:
-    """Multiples of a power of two, so small that rounding to them costs no more than adding up does.
+    """Multiples of a power of two, so small that rounding to them costs about what adding up floats may cost.
 
     Sums of rounded values, one per tree, and of the rounded base score are floats without rounding; so a sum can be
     brought up to date where one tree moves on, and is what adding up all trees anew would give.

@@ -155,11 +155,20 @@ def mark_units(feature: int, acquisition: AcquisitionArrays, free: BoolArray) ->
 
 
 @uncounted_njit
+def sum_unbought(acquisition: AcquisitionArrays, rows: Int32Array, weights: FloatArray, unbought: FloatArray) -> None:
+    """Sum the weights of the examples of a node that have not bought each unit, where each buys for itself."""
+    unbought[:] = 0.0
+    for j in range(rows.size):
+        owned = acquisition.bought[rows[j]]
+        for unit in range(unbought.size):
+            unbought[unit] += weights[j] * (not owned[unit])
+
+
+@uncounted_njit
 def price_features(
     acquisition: AcquisitionArrays,
     free: BoolArray,
-    rows: Int32Array,
-    weights: FloatArray,
+    unbought: FloatArray,
     total_weight: float,
     unit_prices: FloatArray,
     prices: FloatArray,
@@ -172,9 +181,8 @@ def price_features(
     ----------
     acquisition : AcquisitionArrays
     free : ndarray of bool, shape (n_units,)
-    rows : ndarray of int32, shape (n,)
-        The examples of the node.
-    weights : ndarray of float64, shape (n,)
+    unbought : ndarray of float64, shape (n_units,)
+        From `sum_unbought`; anything where examples do not buy for themselves.
     total_weight : float
     unit_prices : ndarray of float64, shape (n_units,)
         Scratch.
@@ -182,23 +190,15 @@ def price_features(
         Written.
     """
     sharing = acquisition.sharing
-    bought = acquisition.bought
-    n_units = unit_prices.size
-    if sharing == EACH_EXAMPLE:
-        unit_prices[:] = 0.0
-        for j in range(rows.size):
-            owned = bought[rows[j]]
-            for unit in range(n_units):
-                unit_prices[unit] += weights[j] * (not owned[unit])
-    for unit in range(n_units):
+    for unit in range(unit_prices.size):
         if free[unit]:
             unit_prices[unit] = 0.0
         elif sharing == UNSHARED:
             unit_prices[unit] = acquisition.unit_costs[unit] * total_weight
         elif sharing == ALL_EXAMPLES:
-            unit_prices[unit] = 0.0 if bought[0, unit] else acquisition.unit_costs[unit]
+            unit_prices[unit] = 0.0 if acquisition.bought[0, unit] else acquisition.unit_costs[unit]
         else:
-            unit_prices[unit] *= acquisition.unit_costs[unit]
+            unit_prices[unit] = unbought[unit] * acquisition.unit_costs[unit]
     for feature in range(prices.size):
         total = 0.0
         for place in range(acquisition.unit_indptr[feature], acquisition.unit_indptr[feature + 1]):

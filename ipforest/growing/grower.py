@@ -372,7 +372,7 @@ class Grower:
             self._tables(sizes, n, width, examples.bundles),
             _empty_examples(n, has_gradient),
             _empty_examples(n, has_gradient),
-            _open_nodes(self._most_open(n), examples.n_features),
+            _open_nodes(self._most_open(n), examples.n_features, acquisition.bought.shape[1]),
             _scratch(int(sizes.max()), n, width, n_categories),
             trees,
             offsets,
@@ -565,11 +565,12 @@ def _empty_examples(n: int, has_gradient: bool) -> Examples:
     )
 
 
-def _open_nodes(capacity: int, n_features: int) -> loop.OpenNodes:
+def _open_nodes(capacity: int, n_features: int, n_units: int) -> loop.OpenNodes:
     return loop.OpenNodes(
         node=np.empty(capacity, dtype=np.int32),
         n_varying=np.empty(capacity, dtype=np.int32),
         varying=np.empty((capacity, n_features), dtype=np.int32),
+        unbought=np.zeros((capacity, n_units)),
     )
 
 

@@ -15,6 +15,7 @@ from ipforest.growing.acquisition import (
     mark_free,
     mark_units,
     price_features,
+    sum_unbought,
 )
 from ipforest.growing.bundles import Bundles, share_out
 from ipforest.growing.codes import CodeArrays
@@ -35,6 +36,8 @@ from ipforest.growing.splitting import LEFT as SIDE_LEFT
 
 LEAF = -1
 NO_LIMIT = -1
+PARENT = 2
+"""Place of a parent in `Workspace.unbought`."""
 TABLE_CODES = 256
 """Sums per code are kept from parent to child for features with at most so many codes."""
 RELATIVE_TOLERANCE = 1e-12
@@ -96,21 +99,29 @@ class Tables(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Working arrays of one tree: prices of features and units, what is free, and features that vary."""
+    """Working arrays of one tree: prices of features and units, what is free, and features that vary.
+
+    ``unbought`` (3, n_units) has the weights of two nodes to examine, and of their parent, as in `OpenNodes`.
+    """
 
     prices: npt.NDArray[np.float64]
     unit_prices: npt.NDArray[np.float64]
     free: npt.NDArray[np.bool_]
     inherited: npt.NDArray[np.int32]
     here: npt.NDArray[np.int32]
+    unbought: npt.NDArray[np.float64]
 
 
 class OpenNodes(NamedTuple):
-    """Nodes whose split is known and not made yet, with the features that vary there."""
+    """Nodes whose split is known and not made yet, with the features that vary there.
+
+    ``unbought`` (n_places, n_units) has the weights of their examples that have not bought a unit, where it is priced.
+    """
 
     node: npt.NDArray[np.int32]
     n_varying: npt.NDArray[np.int32]
     varying: npt.NDArray[np.int32]
+    unbought: npt.NDArray[np.float64]
 
 
 @uncounted_njit
@@ -186,6 +197,7 @@ def find_split(
     tables: Tables,
     tree: TreeArrays,
     varying: npt.NDArray[np.int32],
+    unbought: npt.NDArray[np.float64],
     prices: npt.NDArray[np.float64],
     unit_prices: npt.NDArray[np.float64],
     free: npt.NDArray[np.bool_],
@@ -200,6 +212,8 @@ def find_split(
     ----------
     varying : ndarray of int32, shape (n,)
         The features that vary above the node; those that vary at the node come to the front.
+    unbought : ndarray of float64, shape (n_units,)
+        See `ipforest.growing.acquisition.price_features`.
     free : ndarray of bool, shape (n_units,)
         Units that the tree has paid for; written.
 
@@ -221,15 +235,7 @@ def find_split(
         prices[:] = 0.0
     else:
         mark_free(node, tree.parent, tree.feature, acquisition, free)
-        price_features(
-            acquisition,
-            free,
-            examples.rows[start:stop],
-            examples.weight[start:stop],
-            tree.weight[node],
-            unit_prices,
-            prices,
-        )
+        price_features(acquisition, free, unbought, tree.weight[node], unit_prices, prices)
     stream = mix(seed, np.uint64(node))
     is_shuffled = criterion.reduction == TOTAL or limits.max_features < varying.size
     share = 1.0 if criterion.reduction == TOTAL else 1.0 / tree.weight[node]
@@ -415,6 +421,22 @@ def share_tables(
 
 
 @uncounted_njit
+def _share_unbought(
+    start: int,
+    middle: int,
+    stop: int,
+    examples: Examples,
+    acquisition: AcquisitionArrays,
+    unbought: npt.NDArray[np.float64],
+) -> None:
+    """Give both sides of a node their weights: the smaller by adding up, the larger by subtraction."""
+    small, large, first, past = (0, 1, start, middle) if 2 * middle <= start + stop else (1, 0, middle, stop)
+    sum_unbought(acquisition, examples.rows[first:past], examples.weight[first:past], unbought[small])
+    for unit in range(unbought.shape[1]):
+        unbought[large, unit] = unbought[PARENT, unit] - unbought[small, unit]
+
+
+@uncounted_njit
 def next_open(pending: OpenNodes, n_pending: int, by_merit: bool, tree: TreeArrays) -> int:
     """Place of the open node to split next: that of the highest merit, or the smaller of the last pair.
 
@@ -504,6 +526,7 @@ def grow_trees(
         np.zeros(n_units, dtype=np.bool_),
         np.arange(n_features, dtype=np.int32),
         np.empty(n_features, dtype=np.int32),
+        np.zeros((3, n_units)),
     )
     for turn in range(seeds.size):
         n = _take_examples(turn, targets, examples)
@@ -652,7 +675,10 @@ def _grow(
     work: Workspace,
 ) -> int:
     """Grow a tree in memory that is there, and return the number of its nodes; see `grow_trees`."""
-    prices, unit_prices, free, inherited, here = work
+    prices, unit_prices, free, inherited, here, unbought = work
+    prices_each = acquisition.sharing == EACH_EXAMPLE and not (
+        criterion.reduction == TOTAL and limits.price_weight == 0.0
+    )
     n_inherited = inherited.size
     n_free = tables.free.size
     for place in range(n_free):
@@ -662,6 +688,8 @@ def _grow(
         n_free -= 1
         tree.table[0] = tables.free[n_free]
         fill_all_tables(codes, examples, 0, examples.rows.size, tree.statistics[0], tables, tree.table[0])
+    if prices_each:
+        sum_unbought(acquisition, examples.rows, examples.weight, unbought[0])
     n_nodes, n_leaves, n_examined, n_pending = 1, 1, 0, 0
     while True:
         for node in range(n_examined, n_nodes):
@@ -677,6 +705,7 @@ def _grow(
                 tables,
                 tree,
                 here[:n_inherited],
+                unbought[node - n_examined],
                 prices,
                 unit_prices,
                 free,
@@ -686,6 +715,8 @@ def _grow(
                 pending.node[n_pending] = node
                 pending.n_varying[n_pending] = n_varying
                 copy_to(pending.varying[n_pending], here[:n_varying])
+                if prices_each:
+                    copy_to(pending.unbought[n_pending], unbought[node - n_examined])
                 n_pending += 1
             elif tree.table[node] >= 0:
                 tables.free[n_free] = tree.table[node]
@@ -699,6 +730,9 @@ def _grow(
         n_inherited = pending.n_varying[place]
         copy_to(inherited, pending.varying[place, :n_inherited])
         n_pending -= 1
+        if prices_each:
+            copy_to(unbought[PARENT], pending.unbought[place])
+            copy_to(pending.unbought[place], pending.unbought[n_pending])
         pending.node[place] = pending.node[n_pending]
         pending.n_varying[place] = pending.n_varying[n_pending]
         copy_to(pending.varying[place], pending.varying[n_pending, : pending.n_varying[n_pending]])
@@ -726,6 +760,8 @@ def _grow(
         if n_leaves == limits.max_leaf_nodes:
             break
         n_free = share_tables(node, left, right, codes, examples, tables, n_free, tree)
+        if prices_each:
+            _share_unbought(start, middle, stop, examples, acquisition, unbought)
     for place in range(n_pending):
         tree.feature[pending.node[place]] = LEAF
     return n_nodes
