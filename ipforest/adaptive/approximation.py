@@ -57,7 +57,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Walk:
+class Answered:
     """What a policy answers on examples, and which features it tests."""
 
     outputs: FloatArray
@@ -326,11 +326,11 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldO
         pairs = [candidate.pair for candidate in candidates]
         return self._judged(pairs, self._checked(X), self._codes(np.asarray(y)), accounting, error_of)
 
-    def _walk(self, policy: Policy, X: Array) -> Walk:
+    def _walk(self, policy: Policy, X: Array) -> Answered:
         """Let a policy alone answer examples."""
         sessions = Sessions(policy, self._seller(), len(X))
         sessions.see(X)
-        return Walk(sessions.outputs, sessions.bought)
+        return Answered(sessions.outputs, sessions.bought)
 
     def _mean_loss(self, codes: IntArray, outputs: FloatArray) -> float:
         return float(label_losses(outputs, codes, np.arange(self.classes_.size), self.class_costs_).mean())

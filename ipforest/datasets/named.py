@@ -238,18 +238,18 @@ def _load_stored(name: str) -> Dataset:
     absent = [name for name in needed if name not in arrays]
     if absent:
         raise ValueError(f"{path}: expected the arrays {', '.join(needed)}, got none called {' or '.join(absent)}")
+    if priced:
+        costs = FeatureCosts.from_discounts(arrays["costs"], arrays["costs_in_group"], arrays["cost_group"])
+    else:
+        costs = FeatureCosts.uniform(arrays["feature_names"].size)
     return Dataset(
         name=name,
         X=arrays["X"],
         y=arrays["y"].astype(np.int64),
         feature_names=tuple(map(str, arrays["feature_names"])),
         class_names=tuple(map(str, arrays["class_names"])),
-        costs=_stored_costs(arrays) if priced else FeatureCosts.uniform(arrays["feature_names"].size),
+        costs=costs,
         currency=str(arrays["currency"]) if "currency" in arrays else "Canadian dollars" if priced else "features",
         split=arrays.get("split"),
         queries=arrays.get("queries"),
     )
-
-
-def _stored_costs(arrays: dict[str, Array]) -> FeatureCosts:
-    return FeatureCosts.from_discounts(arrays["costs"], arrays["costs_in_group"], arrays["cost_group"])

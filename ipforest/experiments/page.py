@@ -71,9 +71,9 @@ def _overview(folder: Path) -> Iterator[str]:
 def _state(part: Part, experiment: Experiment | None, folder: Path) -> str:
     if experiment is None:
         return part.told or "no experiment"
-    kept = [record.settings for record in _kept(experiment, folder)]
-    missing = _missing(experiment, folder)
-    found = f"recorded under {', '.join(kept)}" if kept else "no record"
+    kept = _kept(experiment, folder)
+    missing = _missing(experiment, kept)
+    found = f"recorded under {', '.join(record.settings for record in kept)}" if kept else "no record"
     lacking = f"; without {', '.join(missing)}" if missing else ""
     return f"`{experiment.name}`: {found}{lacking}"
 
@@ -96,7 +96,7 @@ def _part(paper: Paper, part: Part, folder: Path) -> Iterator[str]:
         yield f"- Record under `{record.settings}`: {_run(record)}"
     if not kept:
         yield f"- No record is committed; `ipforest reproduce {experiment.name}` makes it."
-    for name in _missing(experiment, folder):
+    for name in _missing(experiment, kept):
         yield f"- Not in the records: {name}{_origin(name)}."
     yield from _points("Not as in the paper", experiment.differences(quick=False))
     yield from _points("Why ours differs from the print", experiment.reasons)
@@ -130,9 +130,9 @@ def _kept(experiment: Experiment, folder: Path) -> list[Kept]:
     return found
 
 
-def _missing(experiment: Experiment, folder: Path) -> list[str]:
+def _missing(experiment: Experiment, kept: Sequence[Kept]) -> list[str]:
     """List the data sets of an experiment that no record has rows of."""
-    rows = [row for record in _kept(experiment, folder) for row in record.rows]
+    rows = [row for record in kept for row in record.rows]
     if not rows or "data" not in rows[0]:
         return []
     measured = {row["data"] for row in rows}

@@ -280,9 +280,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             How often to wait for delayed values at most.
         """
         check_is_fitted(self)
-        cells: dict[int, Any] = {}
-        for column, value in (known or {}).items():
-            cells.update(self._computed({self._column(column): value}))
+        cells = self._computed({self._column(column): value for column, value in known.items()}) if known else {}
         return TableSession(self, self.estimator_.session(cells, max_cost, max_rounds))
 
     def resume(self, saved: str) -> TableSession:
