@@ -16,6 +16,9 @@ MOST_MEMBERS = 255
 FEWEST_MEMBERS = 4
 """Fewer columns are summed by themselves."""
 
+MOST_TRIED = 16
+"""A column is put into one of the latest bundles, or into a new one: indicators of one variable stand side by side."""
+
 
 class Bundles(NamedTuple):
     """Features of two codes, in bundles: no example has the rarer code of two features of a bundle.
@@ -44,7 +47,7 @@ class Bundles(NamedTuple):
 
     @classmethod
     def of(cls, codes: Array, sizes: IntArray, is_category: BoolArray) -> Bundles:
-        """Put each feature into the first bundle that it fits, and keep bundles of many.
+        """Put each feature into the first of the latest bundles that it fits, and keep bundles of many.
 
         Parameters
         ----------
@@ -58,8 +61,10 @@ class Bundles(NamedTuple):
             if codes[feature].max() > 1:
                 continue
             rarer = int(2 * np.count_nonzero(codes[feature]) <= codes.shape[1])
-            has_it = codes[feature] == rarer
-            for members, member in bundles:
+            has_it = np.flatnonzero(codes[feature] == rarer)
+            if FEWEST_MEMBERS * has_it.size > codes.shape[1]:
+                continue
+            for members, member in bundles[-MOST_TRIED:]:
                 if len(members) < MOST_MEMBERS and not member[has_it].any():
                     break
             else:
