@@ -54,6 +54,8 @@ Random = np.random.Generator
 
 def serve() -> None:
     """Run commands, one per line of standard input, each a JSON list, and tell what came of it."""
+    import skops.io  # noqa: F401  # it imports all of scikit-learn, and torch where that is installed: no file's doing
+
     from ipforest.cli import main
 
     answers = os.fdopen(os.dup(1), "w")
