@@ -14,7 +14,6 @@ from ipforest._internal.kernels import run_in_slices
 from ipforest.choosing.class_costs import cheapest_is_certain
 from ipforest.ensemble import routing
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.exact_sums import SumGrid
 from ipforest.ensemble.forest import Forest
 from ipforest.walks import (
     NEVER,
@@ -209,7 +208,7 @@ def ordered_together(policy: Policy, progress: Progress, rows: Rows) -> BoolArra
     return together
 
 
-FOUND_BELOW = ("_lowest", "_highest", "_value", "_base_score", "_first_output", "_n_outputs")
+FOUND_BELOW = ("_lowest", "_highest", "_value", "_first_output", "_n_outputs")
 """What `TreesInOrder` computes from its trees; pickles go without."""
 
 
@@ -236,20 +235,19 @@ class TreesInOrder:
         self._look_below()
 
     def _look_below(self) -> None:
-        """Find what the leaves below each node say at least, at most, and at the node, as numbers of exact sums."""
+        """Find what the leaves below each node say at least, at most, and at the node."""
         trees = self.trees
         if not isinstance(trees, (Forest, BoostedTrees)):
             raise TypeError(f"trees: expected a Forest or BoostedTrees, got {type(trees).__name__}")
-        base_score = base_score_of(trees)
-        grid = SumGrid(trees, base_score)
-        value = grid.rounded(trees.value)
-        lowest, highest = value.copy(), value.copy()
+        lowest, highest = trees.value.copy(), trees.value.copy()
         routing.extremes_below(trees.left, trees.right, lowest, highest)
         self._lowest, self._highest = read_only(lowest), read_only(highest)
         if isinstance(trees, BoostedTrees):
-            value = np.where(trees.is_leaf[:, None], value, grid.rounded((lowest + highest) / 2))
-        self._value, self._base_score = read_only(value), read_only(grid.rounded(base_score))
-        self._n_outputs = base_score.size
+            self._value = read_only(np.where(trees.is_leaf[:, None], trees.value, (lowest + highest) / 2))
+            self._n_outputs = trees.base_score.size
+        else:
+            self._value = read_only(trees.value)
+            self._n_outputs = trees.value.shape[1]
         self._first_output = read_only(first_outputs(trees))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -315,7 +313,7 @@ class TreesInOrder:
             self._lowest,
             self._highest,
             self._first_output,
-            self._base_score,
+            base_score_of(trees),
             link_of(trees),
             trees.classes is not None,
         )
@@ -352,11 +350,11 @@ class TreesInOrder:
         """
         outlook = self._look_ahead(progress, rows)
         if isinstance(self.trees, BoostedTrees):
-            low, high = outlook.low + self._base_score, outlook.high + self._base_score
+            low, high = outlook.low + self.trees.base_score, outlook.high + self.trees.base_score
             settled = self._settled(low, high)
             if class_costs is not None:
                 settled = _margins_settle(self.trees, low, high, class_costs)
-            margins = np.where(settled[:, None], outlook.everything, outlook.counted) + self._base_score
+            margins = np.where(settled[:, None], outlook.everything, outlook.counted) + self.trees.base_score
             return self.trees.outputs(margins), settled
         settled = self._settled(outlook.low, outlook.high)
         if class_costs is not None:
@@ -369,7 +367,7 @@ class TreesInOrder:
         """Bound the target that the trees come to, whatever is still unknown, shapes (n_rows,); for regression."""
         outlook = self._look_ahead(progress, rows)
         if isinstance(self.trees, BoostedTrees):
-            low, high = (self.trees.outputs(part + self._base_score) for part in (outlook.low, outlook.high))
+            low, high = (self.trees.outputs(part + self.trees.base_score) for part in (outlook.low, outlook.high))
             return low[:, 0], high[:, 0]
         return outlook.low[:, 0] / self.trees.n_trees, outlook.high[:, 0] / self.trees.n_trees
 

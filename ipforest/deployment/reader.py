@@ -243,9 +243,7 @@ class Model:
     def __init__(self, document: dict[str, Any]) -> None:
         got = {key: document.get(key) for key in HEAD} if isinstance(document, dict) else type(document).__name__
         if got != HEAD:
-            raise ValueError(
-                f"document: expected what json.load gives, with {HEAD}, got {got}; export an old one again"
-            )
+            raise ValueError(f"document: expected what json.load gives, with {HEAD}, got {got}; export it again")
         if lacking := sorted((NEEDED | BY_KIND.get(document.get("kind", ""), set())) - document.keys()):
             raise ValueError(f"document: expected a whole one, got one without {', '.join(lacking)}")
         self._document, self.classes, self.features = document, document["classes"], document["features"]

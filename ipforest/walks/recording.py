@@ -12,8 +12,8 @@ from ipforest.ensemble.routing import child
 from ipforest.walks.purse import Example, Purse, buy, give_up
 from ipforest.walks.trees import MEAN, SeenTrees, TreeWalk, conclude, or_none, sureness, unknown
 
-NOTHING = -1
-"""Ends a list of trees."""
+LEAF = -1
+"""What a tree waits for that stands at a leaf."""
 
 
 class Recorded(NamedTuple):
@@ -46,32 +46,25 @@ def record(walk: TreeWalk, table: Array) -> Recorded:
     table : ndarray of float64, shape (n_samples, n_features)
     """
     splits, n = walk.trees.splits, table.shape[0]
-    tested = read_only(np.unique(splits.feature[splits.left >= 0]))
+    tested = np.unique(splits.feature[splits.left >= 0])
     n_stages = 1 + int(np.count_nonzero(~walk.purse.free[tested]))
     signal, outputs = np.zeros((n, n_stages)), np.empty((n, n_stages, walk.n_outputs))
     last, bought_at = np.zeros(n, dtype=np.int64), np.full((n, walk.purse.unit_cost.size), -1)
 
     def note(part: slice) -> None:
         rows, costs = read_only(table[part]), or_none(walk.class_costs)
-        _record(walk.trees, walk.purse, costs, tested, rows, signal[part], outputs[part], last[part], bought_at[part])
+        _record(walk.trees, walk.purse, costs, rows, signal[part], outputs[part], last[part], bought_at[part])
 
     run_in_slices(note, n, n * splits.root.size)
     return Recorded(signal, outputs, last, bought_at[:, :-1])
 
 
 class Standing(NamedTuple):
-    """Where the trees stand with an example.
+    """Where the trees stand with an example: the feature that each waits for, what its node says, whether it counts."""
 
-    Trees that wait for the same feature are in a list: ``first_waiting`` (n_features,) and ``next_waiting`` (n_trees,).
-    ``unseen`` (n_tested,) begins with the tested features that were unknown at the last look. ``everything`` and
-    ``counted`` (n_outputs,) are sums over all trees and over those that count.
-    """
-
-    first_waiting: Array
-    next_waiting: Array
-    unseen: Array
-    everything: Array
-    counted: Array
+    waits: Array
+    says: Array
+    counts: Array
 
 
 @njit
@@ -79,29 +72,21 @@ def _record(
     trees: SeenTrees,
     purse: Purse,
     class_costs: Array,
-    tested: Array,
     table: Array,
     signal: Array,
     outputs: Array,
     last: Array,
     bought_at: Array,
 ) -> None:
-    n_trees, n_sums = trees.splits.root.size, trees.base_score.size
+    n_trees, n_values = trees.splits.root.size, trees.value.shape[1]
     example, paid = unknown(trees, table.shape[1], outputs.shape[2]), np.empty(purse.unit_cost.size, np.bool_)
-    standing = Standing(
-        np.empty(table.shape[1], np.int32),
-        np.empty(n_trees, np.int32),
-        np.empty(tested.size, np.int32),
-        np.empty(n_sums),
-        np.empty(n_sums),
-    )
+    standing = Standing(np.empty(n_trees, np.int32), np.empty((n_trees, n_values)), np.empty(n_trees, np.bool_))
     for i in range(table.shape[0]):
         example.known[:], example.barred[:], example.node[:] = False, False, trees.splits.root
         paid[:] = False
         paid[-1] = True
         give_up(purse, paid, example)
-        standing.unseen[:] = tested
-        n_counted, n_unseen = _stand_at_roots(trees, example, standing), tested.size
+        _stand_at_roots(trees, example, standing)
         stage, is_over = 0, False
         for tree in range(n_trees):
             node = example.node[tree]
@@ -111,8 +96,7 @@ def _record(
                     if example.barred[feature]:
                         break
                     if not purse.free[feature]:
-                        n_counted, n_unseen = _look_on(trees, table[i], n_counted, n_unseen, example, standing)
-                        is_over = _conclude(trees, class_costs, n_counted, example, standing)
+                        is_over = _look_on(trees, class_costs, table[i], example, standing)
                         signal[i, stage] = sureness(trees, class_costs, example)
                         outputs[i, stage] = example.output
                         if is_over:
@@ -126,89 +110,61 @@ def _record(
             if is_over:
                 break
         if not is_over:
-            n_counted, n_unseen = _look_on(trees, table[i], n_counted, n_unseen, example, standing)
-            _conclude(trees, class_costs, n_counted, example, standing)
+            _look_on(trees, class_costs, table[i], example, standing)
             signal[i, stage] = sureness(trees, class_costs, example)
             outputs[i, stage] = example.output
         last[i] = stage
 
 
 @inner_njit
-def _stand_at_roots(trees: SeenTrees, example: Example, standing: Standing) -> int:
-    """Begin where nothing is known; return how many trees count."""
-    n_counted = 0
+def _stand_at_roots(trees: SeenTrees, example: Example, standing: Standing) -> None:
+    """Begin where nothing is known."""
     example.low[:], example.high[:] = 0.0, 0.0
     if trees.link != MEAN:
         example.low[:], example.high[:] = trees.base_score, trees.base_score
-    standing.first_waiting[:] = NOTHING
-    standing.everything[:], standing.counted[:] = 0.0, 0.0
-    for tree in range(trees.splits.root.size):
-        n_counted += _stand_at(trees, tree, trees.splits.root[tree], example, standing)
-    return n_counted
+    for tree in range(standing.waits.size):
+        _stand_at(trees, tree, example.node[tree], False, example, standing)
 
 
 @inner_njit
-def _look_on(
-    trees: SeenTrees, x: Array, n_counted: int, n_unseen: int, example: Example, standing: Standing
-) -> tuple[int, int]:
-    """Move the trees on that have waited for what is known by now.
-
-    Values are such that sums do not depend on the order in which they are added up (`ipforest.ensemble.exact_sums`).
-
-    Returns
-    -------
-    int
-        How many trees count.
-    int
-        How many tested features are still unknown.
-    """
-    splits = trees.splits
-    for place in range(n_unseen - 1, -1, -1):
-        seen = standing.unseen[place]
-        if not example.known[seen]:
-            continue
-        n_unseen -= 1
-        standing.unseen[place] = standing.unseen[n_unseen]
-        tree = standing.first_waiting[seen]
-        while tree != NOTHING:
-            following = standing.next_waiting[tree]
-            node = example.node[tree]
-            n_counted -= _weigh(trees, tree, node, -1.0, example, standing)
+def _look_on(trees: SeenTrees, class_costs: Array, x: Array, example: Example, standing: Standing) -> bool:
+    """Move the trees on that have waited for what is known by now, and answer; tell whether the label is settled."""
+    splits, averages = trees.splits, trees.link == MEAN
+    n_counted = 0
+    example.counted[:], example.everything[:] = 0.0, 0.0
+    for tree in range(splits.root.size):
+        if standing.waits[tree] != LEAF and example.known[standing.waits[tree]]:
+            before = node = example.node[tree]
             while splits.left[node] >= 0 and example.known[splits.feature[node]]:
                 feature = splits.feature[node]
                 node = child(splits, node, np.nan if example.barred[feature] else x[feature])
-            n_counted += _stand_at(trees, tree, node, example, standing)
-            tree = following
-    return n_counted, n_unseen
+            _bound(trees, tree, before, -1.0, example)
+            _stand_at(trees, tree, node, averages, example, standing)
+        n_counted += standing.counts[tree]
+        for column in range(trees.value.shape[1]):
+            output = trees.first_output[tree] + column
+            if standing.counts[tree]:
+                example.counted[output] += standing.says[tree, column]
+            example.everything[output] += standing.says[tree, column]
+    return conclude(trees, class_costs, example, n_counted)
 
 
 @inner_njit
-def _stand_at(trees: SeenTrees, tree: int, node: int, example: Example, standing: Standing) -> int:
-    """Note that a tree stands at a node; return 1 if it counts there, else 0."""
+def _stand_at(trees: SeenTrees, tree: int, node: int, counts: bool, example: Example, standing: Standing) -> None:
+    """Note that a tree stands at a node, which counts or does only if it is a leaf."""
+    is_leaf = trees.splits.left[node] < 0
     example.node[tree] = node
-    if trees.splits.left[node] >= 0:
-        awaited = trees.splits.feature[node]
-        standing.next_waiting[tree] = standing.first_waiting[awaited]
-        standing.first_waiting[awaited] = tree
-    return _weigh(trees, tree, node, 1.0, example, standing)
+    standing.waits[tree] = LEAF if is_leaf else trees.splits.feature[node]
+    standing.counts[tree] = counts or is_leaf
+    for column in range(trees.value.shape[1]):
+        standing.says[tree, column] = trees.value[node, column]
+    _bound(trees, tree, node, 1.0, example)
 
 
 @inner_njit
-def _weigh(trees: SeenTrees, tree: int, node: int, times: float, example: Example, standing: Standing) -> int:
-    """Add what a node and the leaves below it say to the sums, or take it away; return 1 if it counts, else 0."""
-    counts = trees.splits.left[node] < 0 or (trees.link == MEAN and node != trees.splits.root[tree])
+def _bound(trees: SeenTrees, tree: int, node: int, times: float, example: Example) -> None:
+    """Add what the leaves below a node say at least and at most to the bounds, or take it away."""
     for column in range(trees.value.shape[1]):
         output = trees.first_output[tree] + column
         example.low[output] += times * trees.lowest[node, column]
         example.high[output] += times * trees.highest[node, column]
-        standing.everything[output] += times * trees.value[node, column]
-        if counts:
-            standing.counted[output] += times * trees.value[node, column]
-    return 1 if counts else 0
-
-
-@inner_njit
-def _conclude(trees: SeenTrees, class_costs: Array, n_counted: int, example: Example, standing: Standing) -> bool:
-    """Answer from the sums; tell whether the label is settled."""
-    example.everything[:], example.counted[:] = standing.everything, standing.counted
-    return conclude(trees, class_costs, example, n_counted)

@@ -11,7 +11,7 @@ import pytest
 from budgeted_estimators import CLASSIFIERS
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest import BudgetPrune, EarlyExit
@@ -348,3 +348,13 @@ def test_a_tree_of_one_leaf_has_no_test_in_the_memory_beside_it() -> None:
     for _ in range(50):  # what was in the memory before differs
         splits = packed(leaf.splits)
         assert (splits.left == -1).all()
+
+
+def test_one_huge_target_leaves_the_other_predictions_alone() -> None:
+    X = np.random.default_rng(0).normal(size=(400, 5))
+    y = X[:, 0] + X[:, 1]
+    y[0] = 1e15
+    model = BudgetPrune(RandomForestRegressor(20, random_state=0), random_state=0).fit(X, y)
+    expected = model.to_trees().predict(X.astype(np.float32))
+    assert np.count_nonzero(np.abs(expected) < 100) > 300
+    np.testing.assert_array_equal(model.predict(X), expected)
