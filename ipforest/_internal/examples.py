@@ -84,6 +84,8 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
         _require_numbers(X, estimator)
     if is_classifier(estimator) and not isinstance(y, str):
         _require_one_type(y)
+    if is_regressor(estimator) and not isinstance(y, str) and (targets := np.asarray(y)).dtype.kind in "OU":
+        as_targets(targets, "y")
     labels = _other_labels(X)
     if labels is not None:
         require_columns_of_training(X, None, "X")
