@@ -84,6 +84,8 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
         _require_numbers(X, estimator)
     if is_classifier(estimator) and not isinstance(y, str):
         _require_one_type(y)
+    if is_regressor(estimator) and not isinstance(y, str) and (targets := np.asarray(y)).dtype.kind in "OU":
+        as_targets(targets, "y")
     labels = _other_labels(X)
     if labels is not None:
         require_columns_of_training(X, None, "X")
@@ -296,12 +298,30 @@ def _holds_words(rows: Any) -> bool:
 
 
 def _require_finite_squares(targets: Array) -> None:
-    """Refuse targets whose squared error is no number."""
-    largest = float(np.abs(np.asarray(targets, dtype=np.float64)).max(initial=0))
+    """Refuse targets that are no numbers, or whose squared error is none."""
+    largest = float(np.abs(as_targets(targets, "y")).max(initial=0))
     if largest > MAX_TARGET:
         raise ValueError(
             f"y: expected targets of at most {MAX_TARGET:g}, whose squares can be summed, got {largest:g}; divide them"
         )
+
+
+def as_targets(targets: Array, name: str) -> FloatArray:
+    """Return the targets of a regression as float64.
+
+    Raises
+    ------
+    ValueError
+        One of them is no number.
+    """
+    try:
+        return targets.astype(np.float64)
+    except (TypeError, ValueError):
+        words = (each for each in targets.tolist() if not isinstance(each, Number))
+        raise ValueError(
+            f"{name}: expected numbers, as this estimator predicts numbers, got {next(words, targets[0])!r}; "
+            "for labels take a classifier"
+        ) from None
 
 
 def other_than_numbers(column: pd.Series) -> pd.Series:

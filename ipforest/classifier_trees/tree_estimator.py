@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -217,6 +217,16 @@ class ClassifierTreeEstimator(PricedEstimator):
         self.weight_of_label_ = self._weigh_labels(target)
         return data._replace(y=target)
 
+    def _keep_held_out(self, examples: Labelled | None) -> None:
+        """Keep held-out examples with the labels or targets that were given."""
+        super()._keep_held_out(None if examples is None else examples._replace(y=self._as_given(examples.y)))
+
+    def _as_given(self, target: FloatArray) -> Array:
+        """Turn what `_read` made of labels or targets back."""
+        if is_classifier(self):
+            return cast("Array", self.classes_[(target > 0).astype(int)])
+        return target / self.target_scale_ + self.target_mean_
+
     def _take_classes(self, labels: Array) -> None:
         super()._take_classes(labels)
         if is_classifier(self) and self.classes_.size > 2:
@@ -300,7 +310,7 @@ class ClassifierTreeEstimator(PricedEstimator):
         """Turn scores into class probabilities, or into targets in their own unit."""
         if is_classifier(self):
             return probabilities(scores, self._offset)
-        return (scores / self.target_scale_ + self.target_mean_)[:, None]
+        return self._as_given(scores)[:, None]
 
     def last_nodes(self, X: npt.ArrayLike) -> IntArray:
         """Find the node of ``tree_`` whose terminal element each example leaves by, shape (n_samples,)."""

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ipforest._internal.arrays import Array, IntArray
+from ipforest._internal.examples import as_targets
 from ipforest.estimator.checks import check_share
 
 __all__ = [
@@ -181,7 +182,7 @@ def checked_labels(y: object, X: Array, classes: Array | None, name: str = "y_va
     if labels.size != X.shape[0]:
         raise ValueError(f"{name}: expected {X.shape[0]} values, one per example, got {labels.size}")
     if classes is None:
-        targets = labels.astype(np.float64)
+        targets = as_targets(labels, name)
         if not np.isfinite(targets).all():
             raise ValueError(f"{name}: expected finite numbers, got {targets[~np.isfinite(targets)][0]}")
         return targets

@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, make_classification, make_regression
 from sklearn.ensemble import AdaBoostClassifier, GradientBoostingRegressor
+from sklearn.model_selection import PredefinedSplit
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -53,6 +54,25 @@ LEARNERS = {
 X, Y = load_breast_cancer(return_X_y=True)
 X, Y = X[:300, :12], Y[:300]
 COSTS = FeatureCosts(["1/2", 1, 2, 3, 1, 1, 2, 2, 1, 1, 0, 4], [0, 0, 0, -1, -1, 1, 1, -1, -1, -1, -1, -1], ["1/2", 1])
+
+
+SLOW_ONES = [pytest.param(name, marks=pytest.mark.slow) for name in ("CSTC", "Cronus", "AdaBoostRS")]
+
+
+@pytest.mark.parametrize("name", ["CSTC for regression", "AND-OR", "stage-wise", *SLOW_ONES])
+def test_what_is_measured_is_what_is_predicted_of_the_examples_held_out(name: str) -> None:
+    estimator = clone(LEARNERS[name])
+    classify = is_classifier(estimator)
+    given = np.array(["benign", "malignant"])[Y] if classify else 20.0 + 5 * Y
+    is_held_out = np.arange(Y.size) % 4 == 0
+    held_out = PredefinedSplit(np.where(is_held_out, 0, -1))
+    model = estimator.set_params(feature_costs=COSTS, validation_fraction=held_out).fit(X, given)
+    measured, answers, truth = model.measured(), model.predict(X[is_held_out]), given[is_held_out]
+    assert measured.n_samples == truth.size
+    if classify:
+        assert measured.n_wrong == np.count_nonzero(answers != truth) < truth.size / 2
+    else:
+        assert measured.squared_error == pytest.approx(np.mean((answers - truth) ** 2))
 
 
 TWO_STAGES = AndOrCascade(objective=AndOrObjective(limits=[1, 1], lambdas=1), random_state=0)

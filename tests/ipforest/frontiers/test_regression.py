@@ -250,11 +250,20 @@ def test_what_cannot_be_is_refused(estimator: Any, message: str) -> None:
         estimator.fit(X, y)
 
 
-@pytest.mark.parametrize("y", [["a", "b"] * 30, [np.nan, 1.0] * 30, [np.inf, 1.0] * 30])
-def test_targets_that_are_no_finite_numbers_are_refused(y: Any) -> None:
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        (["a", "b"] * 30, "^y: expected numbers, .* got 'a'; for labels take a classifier$"),
+        ([1.0, None] * 30, "^y: expected finite numbers, got nan$"),
+        (np.array([2.5, "b"] * 30, dtype=object), "^y: expected numbers, .* got 'b'; for labels take a classifier$"),
+        ([np.nan, 1.0] * 30, "NaN"),
+        ([np.inf, 1.0] * 30, "infinity"),
+    ],
+)
+def test_targets_that_are_no_finite_numbers_are_refused(y: Any, said: str) -> None:
     X = contexts(60)[0]
     for estimator in (BOOST, FOREST):
-        with pytest.raises(ValueError, match=r"could not convert|NaN|infinity"):
+        with pytest.raises(ValueError, match=said):
             clone(estimator).fit(X, y)
 
 
