@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
+from sphinx.util.nodes import make_refnode
+
 from ipforest import __version__
 
 HERE = Path(__file__).parent
@@ -84,9 +86,26 @@ def _with_records(app, page, source):
     source[0] = RECORDS.sub(_as_table, source[0])
 
 
+def _in_another_module(app, env, node, content):
+    """Link a name to where it is described: `BudgetPrune`, `BudgetedEstimator.session`, `ipforest.BudgetBoost`."""
+    if node.get("refdomain") != "py":
+        return None
+    target, objects = node["reftarget"], env.get_domain("py").objects
+    kinds = ("class", "exception", "function")  # the names of methods are those of many classes
+    found = [name for name in objects if "." in target and name.endswith(f".{target}")]
+    if not found:
+        last = target.rpartition(".")[2]
+        found = [name for name in objects if name.endswith(f".{last}") and objects[name].objtype in kinds]
+    if not found:
+        return None
+    name = min(found, key=len)
+    return make_refnode(app.builder, node["refdoc"], objects[name].docname, objects[name].node_id, content, name)
+
+
 def setup(app):
     """Connect what Sphinx asks while it reads."""
     app.connect("source-read", _with_records)
+    app.connect("missing-reference", _in_another_module)
     app.connect("autodoc-skip-member", _is_request)
     app.connect("autodoc-process-bases", _public_bases)
     app.connect("autodoc-process-signature", _with_what_is_returned)

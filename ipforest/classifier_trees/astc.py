@@ -93,7 +93,7 @@ class ASTC(CSTC):
     ----------
     loss, objective, feature_map, descent, validation_fraction, n_jobs
         See `CSTC`; ``objective.rho`` is the fall in loss for which a feature that is free is still used.
-    feature_costs, split_cost, budget, random_state
+    feature_costs, split_cost, budget, random_state, class_costs, scoring
         See `CSTC`.
 
     Notes

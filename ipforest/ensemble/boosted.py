@@ -29,6 +29,8 @@ class BoostedTrees(Trees):
     ----------
     tree_offsets, left, right, feature, threshold, missing_left, n_features, comparison, dtype, feature_names
         The structure; see `ipforest.ensemble.Trees`.
+    category_set, left_categories, categories
+        Tests of categories; see there.
     value : ndarray of float64, shape (n_nodes, n_values)
         What a leaf adds, learning rate included; at an internal node what it adds if it becomes a leaf, 0 where the
         library does not store it (see `ipforest.ensemble.refitting.fill_inner_values`).

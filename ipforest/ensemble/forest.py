@@ -26,6 +26,8 @@ class Forest(Trees):
     ----------
     tree_offsets, left, right, feature, threshold, missing_left, n_features, comparison, dtype, feature_names
         The structure; see `ipforest.ensemble.Trees`.
+    category_set, left_categories, categories
+        Tests of categories; see there.
     value : ndarray of float64, shape (n_nodes, n_classes) or (n_nodes, 1)
         Class distribution of the training examples at the node, or their predicted target.
     weight : ndarray of float64, shape (n_nodes,)

@@ -90,7 +90,9 @@ class GrownTree:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrownTrees(GrownTree):
-    """Trees one after another, perhaps a single one; see `GrownTree`. Children are numbered within their tree.
+    """Trees one after another, perhaps a single one; children are numbered within their tree.
+
+    Parameters are those of `GrownTree`, and:
 
     Parameters
     ----------
