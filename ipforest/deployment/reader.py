@@ -244,7 +244,8 @@ class Model:
         got = {key: document.get(key) for key in HEAD} if isinstance(document, dict) else type(document).__name__
         if got != HEAD:
             raise ValueError(f"document: expected what json.load gives, with {HEAD}, got {got}; export it again")
-        if lacking := sorted((NEEDED | BY_KIND.get(document.get("kind", ""), set())) - document.keys()):
+        by_kind = BY_KIND.get(str(document.get("kind")), {f"a kind among {', '.join(BY_KIND)}"})
+        if lacking := sorted((NEEDED | by_kind) - document.keys()):
             raise ValueError(f"document: expected a whole one, got one without {', '.join(lacking)}")
         self._document, self.classes, self.features = document, document["classes"], document["features"]
         self._gate = Part(document["gate"], document, classify=False) if "gate" in document else None

@@ -588,6 +588,8 @@ def test_cut_documents_are_refused() -> None:
             Model(cut)
     with pytest.raises(json.JSONDecodeError):
         json.loads(write_json(model)[:-100])
+    with pytest.raises(ValueError, match=r"got one without a kind among trees, stages, gate"):
+        Model(document | {"kind": "forest"})
 
 
 def test_words_are_told_by_name() -> None:
