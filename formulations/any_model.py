@@ -131,7 +131,7 @@ def read_linear_program(path: str | Path) -> LinearProgram:
             _refuse(file, "quadratic terms, in brackets")
         raise ValueError(
             f"{file}: expected a linear program that HiGHS can read, got one that it refuses{_told(complaints)}; the "
-            f"file may be damaged or cut off, or have parts that are not linear rows"
+            f"file may be damaged or cut off, have parts that are not linear rows, or a row with two sides (write two)"
         )
     if complaints:
         raise ValueError(
