@@ -61,11 +61,9 @@ def _told(problem: Exception) -> str:
 
 def build_parser() -> ArgumentParser:
     """Describe all commands and their options."""
-    from argparse import ArgumentParser
+    from ipforest.cli.options import Parser
 
-    parser = ArgumentParser(
-        prog="ipforest", description="Prune tree ensembles to a feature budget, provably optimally."
-    )
+    parser = Parser(prog="ipforest", description="Prune tree ensembles to a feature budget, provably optimally.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS:
         import_module(f"ipforest.cli.{command}").add(commands)

@@ -40,6 +40,8 @@ MODEL_FILE, REPORT_FILE = "model.skops", "report.json"
 
 PRUNED, CHOSEN, CHOSEN_NUMBER = "BudgetPrune", "BudgetedClassifier", "BudgetedRegressor"
 """The estimators: a forest that is pruned with proof, and the model of least error on rows held out."""
+NEEDED = {"budget": "what an example may cost on average", "out": "a folder for the model"}
+"""What training cannot do without."""
 
 OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact", "time_limit": 10.0}
 """Options that only the first has, with their defaults."""
@@ -163,7 +165,7 @@ def _check_options(options: Arguments) -> None:
     options.regression = wanted
     for option in () if options.dry_run else ("out",) if least_total else ("budget", "out"):
         if getattr(options, option) is None:
-            raise ValueError(f"--{option}: expected it, except with --dry-run, got none")
+            raise ValueError(f"--{option}: expected {NEEDED[option]}, got none; only --dry-run needs none")
     if least_total and options.class_costs is None:
         raise ValueError("--class-costs: expected a file of what mistakes cost, to minimise the total cost, got none")
     if least_total and options.estimator == PRUNED and options.budget is not None:

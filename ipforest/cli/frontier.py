@@ -51,7 +51,7 @@ def add(commands: Subparsers) -> None:
         metavar="T",
     )
     add_number(command, "--rows", 15_000, "examples to train on at most, and half as many to choose on")
-    add_number(command, "--jobs", 1, "cells at once")
+    add_number(command, "--jobs", 1, "runs (a method, a data set and a seed) at once")
     command.add_argument("--page", metavar="FILE", help="write what was found as a page in Markdown, too")
     add_folder(command, "where the files go (default: frontier)", "frontier")
 

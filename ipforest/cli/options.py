@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -34,6 +34,14 @@ FILES = (".skops", ".joblib", ".pkl", ".pickle", ".json", ".csv", ".cert", ".npz
 
 Arguments: TypeAlias = argparse.Namespace
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors say where the options are described."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with wrong usage."""
+        super().error(f"{message}; see {self.prog} --help")
 
 
 def add_command(commands: Subparsers, name: str, run: Any, description: str) -> argparse.ArgumentParser:
@@ -89,7 +97,9 @@ def add_own_options(own: Any) -> None:
     own.add_argument("--model", metavar="FILE", help="fitted ensemble: .skops, or with --allow-pickle .joblib")
     add_pickle_option(own)
     own.add_argument(
-        "--examples", metavar="FILE", help="examples that pay: .csv with a header, .npy, or .npz with an X"
+        "--examples",
+        metavar="FILE",
+        help="examples on which costs are measured: .csv with a header, .npy, or .npz with an X",
     )
     own.add_argument("--no-header", action="store_true", help="the first line of the .csv is an example")
     own.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by feature (default: 1 each)")
@@ -101,7 +111,9 @@ def add_format_options(command: Any) -> None:
     command.add_argument(
         "--sep", metavar="C", help="separator of the table's cells, one character or tab (default: recognised)"
     )
-    command.add_argument("--decimal", choices=(".", ","), help="decimal mark of the table (default: recognised)")
+    command.add_argument(
+        "--decimal", choices=(".", ","), metavar="C", help="decimal mark of the table, . or , (default: recognised)"
+    )
     command.add_argument(
         "--encoding", metavar="E", help="encoding of the CSV files, such as cp1252 (default: UTF-8 or UTF-16)"
     )

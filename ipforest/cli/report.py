@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from functools import partial
+from pathlib import Path
 
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, add_seed, seed_number
@@ -25,7 +26,7 @@ def add(commands: Subparsers) -> None:
         "--csv", "--data", required=True, metavar="FILE", help="table with the columns of training, by name"
     )
     command.add_argument("--target", required=True, metavar="COLUMN", help="column that holds what is true")
-    command.add_argument("--out", metavar="FILE", help="HTML to write, in addition to what is printed")
+    command.add_argument("--out", metavar="FILE", help=".html to write, in addition to what is printed")
     command.add_argument(
         "--scoring",
         nargs="+",
@@ -46,6 +47,8 @@ def run(options: Arguments) -> int:
     from ipforest.choosing.measures import read_scoring
     from ipforest.reporting import report
 
+    if options.out is not None and Path(options.out).suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--out: expected a file that ends in .html, got {options.out}")
     for name in options.scoring:
         read_scoring(name)
     model = read_model(options)

@@ -47,18 +47,18 @@ def add(commands: Subparsers) -> None:
         help="of the methods: printed (as the paper says), authors (as its authors ran it) or ours, as far as --list "
         "shows them (default: ours)",
     )
-    add_number(command, "--jobs", 1, "cells at once")
+    add_number(command, "--jobs", 1, "runs at once")
     command.add_argument(
         "--dask",
         metavar="ADDRESS",
-        help="scheduler of a Dask cluster, host:port; its workers run the cells, and read data from the folder that "
+        help="scheduler of a Dask cluster, host:port; its workers do the runs, and read data from the folder that "
         "IPFOREST_DATA names for them",
     )
     command.add_argument(
         "--minutes",
         type=positive_integer,
         metavar="N",
-        help="begin no cell after N minutes; the table is of the finished ones",
+        help="begin no run after N minutes; the table is of the finished ones",
     )
     add_folder(command, "where the files go (default: reproduced)", "reproduced")
 
@@ -99,7 +99,7 @@ def run(options: Arguments) -> int:
     rows = [{key: _short(value) for key, value in row.items()} for row in result.rows]
     print(f"{result.experiment.title}\n\n{records_to_text(rows)}\n")
     if result.unfinished:
-        print(f"{result.unfinished} cells are not finished: the same command goes on with them.")
+        print(f"{result.unfinished} runs are not finished: the same command goes on with them.")
     print(f"Source: {result.experiment.source}. Where the protocol is not the paper's:")
     for difference in result.differences:
         print(f"- {difference}")

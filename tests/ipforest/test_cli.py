@@ -412,7 +412,9 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
-    assert "usage: ipforest" in capsys.readouterr().err
+    errors = capsys.readouterr().err
+    assert "usage: ipforest" in errors
+    assert errors.rstrip().endswith(" --help")
 
 
 @pytest.mark.parametrize("command", ["demo", "prune", "path", "crosscheck", "prove", "verify", "bench", "versions"])

@@ -331,6 +331,8 @@ def test_the_command_measures_a_saved_model_on_a_table(tmp_path, capsys):
     fit = ["fit", "--csv", str(tmp_path / "train.csv"), "--target", "state", "--budget", "2", "--out", folder]
     assert main([*fit, "--trees", "5", "--search", "path"]) == 0
     run = ["report", "--model", folder, "--data", str(tmp_path / "test.csv"), "--target", "state", "--resamples", "20"]
+    assert main([*run, "--out", str(tmp_path / "page.txt")]) == 2
+    assert "--out: expected a file that ends in .html, got" in capsys.readouterr().err
     capsys.readouterr()
     assert main([*run, "--out", str(tmp_path / "report.html"), "--scoring", "sensitivity_at=0.9"]) == 0
     printed = capsys.readouterr().out

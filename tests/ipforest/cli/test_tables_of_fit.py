@@ -98,8 +98,8 @@ def test_a_dry_run_shows_fees_and_lone_groups(clinic, capsys) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--out", "x"], "--budget: expected it, except with --dry-run, got none"),
-        (["--budget", "1"], "--out: expected it, except with --dry-run, got none"),
+        (["--out", "x"], "--budget: expected what an example may cost on average, got none; only --dry-run needs none"),
+        (["--budget", "1"], "--out: expected a folder for the model, got none; only --dry-run needs none"),
         (["--dry-run", "--words", "blood typ"], "--words: expected a column of"),
         (["--dry-run", "--sep", "::"], "separator: expected one character"),
         (["--dry-run", "--sep", ","], "cells as in line 1"),
