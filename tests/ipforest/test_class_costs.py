@@ -181,7 +181,7 @@ def test_the_command_minimises_the_total_cost(table: Path, capsys: pytest.Captur
     ("options", "message"),
     [
         (("--scoring", "total-cost"), "--class-costs: expected a file of what mistakes cost"),
-        (("--class-costs", "costs.csv"), "--budget: expected it"),
+        (("--class-costs", "costs.csv"), "--budget: expected what an example may cost"),
         (("--class-costs", "costs.csv", "--scoring", "total-cost", "--budget", "2"), "--budget: expected none with"),
         (("--class-costs", "costs.csv", "--budget", "2", "--regression"), "--class-costs: expected none with"),
     ],
