@@ -160,10 +160,11 @@ def ring(number, frame):
 def interrupted(act, first, n):
     '''Act with `n` interrupts, the first after so many seconds, the next an impatient 10 ms later.'''
     global left
+    signal.setitimer(signal.ITIMER_REAL, 0)
     left = n
-    signal.setitimer(signal.ITIMER_REAL, first, 0.01)
     try:
         try:
+            signal.setitimer(signal.ITIMER_REAL, first, 0.01)
             return act()
         finally:
             left = 0
