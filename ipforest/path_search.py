@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import inf
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from ipforest._internal.json_text import read_json
 from ipforest._internal.kernels import clock
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.rational import exact_sum, nonnegative_fraction
+from ipforest._internal.undisturbed import undisturbed
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.maxflow.balance import balance_fault
 from ipforest.maxflow.checkpoint import pack, unpack
@@ -176,7 +178,15 @@ class PathSearch:
         if self._whole is not None:
             return self._whole
         started = clock()
-        cut = self._threads.gathered()
+        path = undisturbed(partial(self._checked_path, self._threads.gathered()))
+        self._seconds += clock() - started
+        path = replace(path, runtime_s=self._seconds)
+        if path.is_complete:
+            self._whole = path
+        return path
+
+    def _checked_path(self, cut: ParametricCut) -> PruningPath:
+        """Turn what is found into a path; what an interruption may have spoilt is checked."""
         still_open = [*cut.open, *self._outside]
         status = Status.OPTIMAL if not still_open else Status.FEASIBLE if self._ended else Status.INTERRUPTED
         subproblems = _by_rising_lambda([*cut.done, *still_open])
@@ -184,10 +194,6 @@ class PathSearch:
         path = _assemble(self._instance, cut, subproblems, status)
         if path.flow is not None and (self._n_runs > 1 or not self._ended):
             _require_no_fault(balance_fault(self._instance, path.flow))
-        self._seconds += clock() - started
-        path = replace(path, runtime_s=self._seconds)
-        if path.is_complete:
-            self._whole = path
         return path
 
     def run_saved(
