@@ -851,7 +851,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         Where no answers are wanted, a walk may leave them out.
         """
         ready = self._ready
-        return ready.see(self._checked(self._with_unused_columns(X)), self.max_cost, answers=answers)
+        return ready.see(self._checked(self._with_unused_columns(X)), answers=answers)
 
     @property
     def _ready(self) -> Ready:

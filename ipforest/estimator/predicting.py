@@ -71,6 +71,8 @@ class Ready(NamedTuple):
     ----------
     policy : Policy
     seller : Seller
+    max_cost : number or None
+        What each example may pay at most.
     walk : Walk or None
         Predicts tables in one pass, where the policy has one.
     around : Ready or None
@@ -79,6 +81,7 @@ class Ready(NamedTuple):
 
     policy: Policy
     seller: Seller
+    max_cost: object | None
     walk: Walk | None
     around: Ready | None
 
@@ -86,7 +89,7 @@ class Ready(NamedTuple):
     def of(cls, policy: Policy, seller: Seller, max_cost: object | None, around: Ready | None) -> Self:
         """Ask the policy for a walk, unless features come in rounds."""
         at_once = None if seller.costs.delayed.any() else getattr(policy, "at_once", None)
-        return cls(policy, seller, None if at_once is None else at_once(seller.purse(max_cost)), around)
+        return cls(policy, seller, max_cost, None if at_once is None else at_once(seller.purse(max_cost)), around)
 
     def table(self, examples: Array) -> Array | None:
         """Take examples as float64 that the policy compares; None where they are for sessions to refuse."""
@@ -96,12 +99,12 @@ class Ready(NamedTuple):
             return None
         return (narrow if self.policy.dtype == np.float32 else examples).astype(np.float64, copy=False)
 
-    def see(self, examples: Array, max_cost: object | None, *, answers: bool = True) -> Seen | Sessions:
+    def see(self, examples: Array, *, answers: bool = True) -> Seen | Sessions:
         """Find what each example asks for and is answered; see `BudgetedEstimator._seen`."""
         if self.walk is not None:
             table = self.table(examples)
             if table is not None:
                 return Seen(self.seller, *self.walk(table, answers=answers))
-        sessions = Sessions(self.policy, self.seller, examples.shape[0], max_cost=max_cost)
+        sessions = Sessions(self.policy, self.seller, examples.shape[0], max_cost=self.max_cost)
         sessions.see(examples)
         return sessions

@@ -327,7 +327,7 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     def _member(self, trees: Forest | BoostedTrees, validation: Labelled, reached: Reached | None = None) -> Member:
         """Measure an ensemble, and learn when to stop it, unless as little loss has been reached for far less."""
         policy, seller = TreesInOrder(trees), self._seller()
-        seen = Ready.of(policy, seller, self.max_cost, None).see(validation.X, self.max_cost)
+        seen = Ready.of(policy, seller, self.max_cost, None).see(validation.X)
         loss, scorer = self._loss_on(validation), self._scorer_on(validation)
         outputs, paid = seen.outputs, seen.paid
         lost = float(loss(outputs, validation.y).mean()) if scorer is None else -scorer(outputs, paid)
