@@ -29,7 +29,7 @@ TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all e
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from ipforest._public import *  # noqa: F403
+    from ipforest._public import *  # noqa: F403  # type checkers are to see what `__getattr__` gives
     from ipforest._public import __all__ as __all__
 else:
 

@@ -427,13 +427,18 @@ def _share_unbought(
     stop: int,
     examples: Examples,
     acquisition: AcquisitionArrays,
+    whole: float,
     unbought: npt.NDArray[np.float64],
 ) -> None:
-    """Give both sides of a node their weights: the smaller by adding up, the larger by subtraction."""
+    """Give both sides of a node their weights: the smaller by adding up, the larger by subtraction.
+
+    What rounding may leave of the ``whole`` weight of a tree is nothing: a unit that all have bought costs exactly 0.
+    """
     small, large, first, past = (0, 1, start, middle) if 2 * middle <= start + stop else (1, 0, middle, stop)
     sum_unbought(acquisition, examples.rows[first:past], examples.weight[first:past], unbought[small])
     for unit in range(unbought.shape[1]):
-        unbought[large, unit] = unbought[PARENT, unit] - unbought[small, unit]
+        left = unbought[PARENT, unit] - unbought[small, unit]
+        unbought[large, unit] = left if left > RELATIVE_TOLERANCE * whole else 0.0
 
 
 @uncounted_njit
@@ -761,7 +766,7 @@ def _grow(
             break
         n_free = share_tables(node, left, right, codes, examples, tables, n_free, tree)
         if prices_each:
-            _share_unbought(start, middle, stop, examples, acquisition, unbought)
+            _share_unbought(start, middle, stop, examples, acquisition, tree.weight[0], unbought)
     for place in range(n_pending):
         tree.feature[pending.node[place]] = LEAF
     return n_nodes

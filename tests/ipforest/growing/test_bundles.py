@@ -55,3 +55,21 @@ def test_trees_do_not_depend_on_bundles(seed: int, kind: str, monkeypatch: pytes
     assert together[0].size > 7
     for one, other in zip(together, alone, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_all_examples_of_a_node_have_bought_is_free_whatever_they_weigh(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(3000, 4)).astype(np.float32)
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.3) ^ (rng.random(3000) < 0.1)).astype(int)
+    weights, coded = rng.integers(1, 10, 3000), CodedExamples.from_examples(X)
+
+    def grown(unit: float) -> np.ndarray:
+        state = AcquisitionState.per_example(FeatureCosts.uniform(4), 3000)
+        state.bought[:, [0, 3]] = True
+        state.bought[(X[:, 0] > 0) & (X[:, 2] > -1), 1] = True
+        state.bought[X[:, 3] > -0.5, 2] = True
+        grower = Grower(Entropy(), price_weight=1e15, min_samples_leaf=60)
+        return grower.grow_classifier(coded, y, 2, state, weights=weights / unit, seed=seed).feature
+
+    np.testing.assert_array_equal(grown(10), grown(1))
