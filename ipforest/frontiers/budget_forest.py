@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from math import ceil, inf
 from typing import Any, ClassVar, NamedTuple, Self
@@ -27,6 +27,7 @@ from ipforest.frontiers.forests_on_features import (
     free_features,
     impurity_reductions,
     is_clearly_better,
+    n_drawn,
 )
 from ipforest.frontiers.joint_frontier import (
     MOST_COST_ROWS,
@@ -92,6 +93,9 @@ class ForestGrowth(Settings):
         of bag, as in `AveragedTrees`. Where splits are priced, leaves have at least 5 examples and a 200th of all.
     max_bins : int or None, default=64
         Thresholds lie between so many bins per feature; with None between any two values.
+    max_samples : int, optional
+        Examples drawn for each tree at most; by default as many as there are. With fewer, time and size of the model do
+        not grow with the examples, but its error is larger (`docs/performance.md` has figures).
     """
 
     parameter: ClassVar[str] = "growth"
@@ -99,6 +103,7 @@ class ForestGrowth(Settings):
     max_features: int | None = checked(None, check_integer, 1, or_none=True)
     min_samples_leaf: int | None = checked(None, check_integer, 1, or_none=True)
     max_bins: int | None = checked(64, check_max_bins)
+    max_samples: int | None = checked(None, check_integer, 1, or_none=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -222,10 +227,9 @@ class GrownForests(GrownFrontier):
         self, encoded: _Encoded, validation: Labelled, random: Any, seller: Seller, work: Work
     ) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
-        forests = encoded.forests(min(self.n_estimators, JUDGING_TREES), self._leaf_sizes, work.check)
-        whole = PartsByContext(
-            encoded.training, self._lookahead_grower(encoded.training.y.size), forests, encoded.of_feature
-        ).part()
+        forests = self._on_features(encoded, min(self.n_estimators, JUDGING_TREES), work)
+        grower = self._lookahead_grower(encoded.training.weight)
+        whole = PartsByContext(encoded.training, grower, forests, encoded.of_feature).part()
         if whole.sides:
             plans = ContextCascades(whole, seller)
             for stages in plans.stages(self._models(plans.wanted, encoded, random, work)):
@@ -251,7 +255,7 @@ class GrownForests(GrownFrontier):
             else:
                 part = encoded.training.rows(rows)
                 models[place] = self._task.constant().fit(part.X, part.y, part.weight)
-        everywhere = encoded.forests(ceil(NESTED_TREES * self.n_estimators), self._leaf_sizes, work.check)
+        everywhere = self._on_features(encoded, ceil(NESTED_TREES * self.n_estimators), work)
         for places in of_part.values():
             sets = [encoded.columns(wanted[place][0]) for place in places]
             forests = everywhere.on_rows(wanted[places[0]][1])
@@ -260,8 +264,26 @@ class GrownForests(GrownFrontier):
                 models[place] = encoded.before(trees, wanted[place][0])
         return models
 
-    def _lookahead_grower(self, n_samples: int) -> LookaheadGrower:
-        return LookaheadGrower(max(self._leaf_sizes[0], PRICED_LEAF, int(LOOKAHEAD_LEAF_SHARE * n_samples)))
+    def _on_features(self, encoded: _Encoded, n_trees: int, work: Work) -> ForestsOnFeatures:
+        return ForestsOnFeatures(
+            encoded.X,
+            encoded.coded,
+            encoded.finer,
+            encoded.targets,
+            encoded.training.weight,
+            self._task,
+            n_trees,
+            self._leaf_sizes,
+            self._growth.max_samples,
+            work.check,
+        )
+
+    def _lookahead_grower(self, weight: FloatArray) -> LookaheadGrower:
+        return LookaheadGrower(max(self._leaf_sizes[0], self._least_leaf(LOOKAHEAD_LEAF_SHARE, weight)))
+
+    def _least_leaf(self, share: float, weight: FloatArray) -> int:
+        """Return the fewest examples per leaf: some, and a share of those drawn for a tree."""
+        return max(PRICED_LEAF, int(share * n_drawn(weight, self._growth.max_samples)))
 
     @property
     def _leaf_sizes(self) -> Sequence[int]:
@@ -285,9 +307,7 @@ class GrownForests(GrownFrontier):
         bought = self._pruned(forest, unpriced.out_of_bag, training, paying, data.work)
         yield from bought
         for lam in priced.tolist():
-            forest, errors = self._grow(
-                self._priced(lam, leaf, data.encoded.size), data, self._nothing_bought(data), random
-            )
+            forest, errors = self._grow(self._priced(lam, leaf, data), data, self._nothing_bought(data), random)
             pruned = [forest, *self._pruned(forest, errors, training, paying, data.work)]
             yield from pruned
             bought += pruned
@@ -307,8 +327,8 @@ class GrownForests(GrownFrontier):
 
         return last_before_rise(map(grown, self._leaf_sizes))[1]
 
-    def _priced(self, lam: float, leaf: int, n_samples: int) -> Grower:
-        leaf = max(leaf, PRICED_LEAF, int(PRICED_LEAF_SHARE * n_samples))
+    def _priced(self, lam: float, leaf: int, data: _Training) -> Grower:
+        leaf = max(leaf, self._least_leaf(PRICED_LEAF_SHARE, data.weight))
         return Grower(self._task.impurity, min_samples_leaf=leaf, price_weight=lam)
 
     def _nothing_bought(self, data: _Training) -> AcquisitionState:
@@ -316,7 +336,7 @@ class GrownForests(GrownFrontier):
 
     def _looking_ahead(self, data: _Training, training: Labelled, random: Any) -> Iterator[Forest]:
         """Grow a forest with lookahead, and prune it; nothing where its first trees do not pay for the trouble."""
-        task, grower = self._task, self._lookahead_grower(training.y.size)
+        task, grower = self._task, self._lookahead_grower(data.weight)
         grow_tree = task.looking_ahead(grower)
         seed, n_first = int(random.randint(2**31)), min(FIRST_AHEAD, self._search.n_lookahead)
         stream = np.random.RandomState(seed)
@@ -327,10 +347,10 @@ class GrownForests(GrownFrontier):
                 for row, seed in zip(drawn, seeds, strict=True)
             ]
 
-        first, unseen = bagged(grow, n_first, data.weight, stream)
+        first, unseen = self._bagged(grow, n_first, data.weight, stream)
         if not self._ahead_pays(first, unseen, grower.min_samples_leaf, data, seed):
             return
-        more, unseen_by_more = bagged(grow, self._search.n_lookahead - n_first, data.weight, stream)
+        more, unseen_by_more = self._bagged(grow, self._search.n_lookahead - n_first, data.weight, stream)
         forest, out_of_bag = task.forest([*first, *more], self.n_features_in_), np.hstack([unseen, unseen_by_more])
         yield forest
         paying = sample_of(training, MOST_COST_ROWS, random)
@@ -346,7 +366,7 @@ class GrownForests(GrownFrontier):
         def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTrees]:
             return [grow_trees(data.coded, data.encoded, acquisition=state, weights=drawn, seeds=seeds)]
 
-        plain, _ = bagged(grow, len(ahead), data.weight, np.random.RandomState(seed))
+        plain, _ = self._bagged(grow, len(ahead), data.weight, np.random.RandomState(seed))
         rows = np.flatnonzero(out_of_bag.any(axis=1))
         lost = [self._lost_out_of_bag(trees, out_of_bag, rows, data) for trees in (plain, ahead)]
         return is_clearly_better(lost[0], lost[1], data.weight[rows])
@@ -400,8 +420,11 @@ class GrownForests(GrownFrontier):
             data.work.check()
             return [grow_trees(data.coded, data.encoded, acquisition=state, weights=drawn, seeds=seeds, X=data.X)]
 
-        trees, out_of_bag = bagged(grow, self.n_estimators, data.weight, random)
+        trees, out_of_bag = self._bagged(grow, self.n_estimators, data.weight, random)
         return task.forest(trees, self.n_features_in_), out_of_bag
+
+    def _bagged(self, grow: Any, n_trees: int, weight: FloatArray, random: Any) -> tuple[list[GrownTree], FloatArray]:
+        return bagged(grow, n_trees, weight, random, self._growth.max_samples)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -563,10 +586,10 @@ class _Encoded:
         coded, finer = (CodedExamples.from_examples(X, bins) for bins in (max_bins, MAX_BINS if max_bins else None))
         return cls(training, X, coded, finer, of_feature, categories, task)
 
-    def forests(self, n_trees: int, leaf_sizes: Sequence[int], check: Callable[[], None]) -> ForestsOnFeatures:
-        """Return what grows so many trees of each kind on columns."""
-        targets, weight = self.task.encoded(self.training.y), self.training.weight
-        return ForestsOnFeatures(self.X, self.coded, self.finer, targets, weight, self.task, n_trees, leaf_sizes, check)
+    @property
+    def targets(self) -> Array:
+        """Targets as the task encodes them."""
+        return self.task.encoded(self.training.y)
 
     def columns(self, features: IntArray) -> IntArray:
         """List the columns that stand for features, in the order in which `before` hands them on."""

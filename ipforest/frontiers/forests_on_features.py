@@ -30,6 +30,9 @@ N_CHOOSING = 3
 SURE = 2
 """What gets better by so many standard errors is no luck."""
 
+CHOOSING_SAMPLES = 2**14
+"""Settings are chosen with trees that are grown on no more examples."""
+
 AT_ONCE = 2**16
 """Trees are grown on so many examples, together, before the time is looked at."""
 
@@ -76,9 +79,9 @@ class ForestsOnFeatures:
     """Trains averaged trees on sets of features.
 
     The kinds of trees, the sizes of leaves and what splits choose from are chosen as in `AveragedTrees`, out of bag, on
-    `N_CHOOSING` of the sets; the other sets take the settings of the one among these that is nearest to them in size.
-    Trees are grown on the codes of all examples, which the sets share. Those of extremely randomised trees, for which
-    no sums per code are needed, are finer.
+    `N_CHOOSING` of the sets, with trees on `CHOOSING_SAMPLES` examples at most; the other sets take the settings of the
+    one among these that is nearest to them in size. Trees are grown on the codes of all examples, which the sets share.
+    Those of extremely randomised trees, for which no sums per code are needed, are finer.
 
     Parameters
     ----------
@@ -93,6 +96,8 @@ class ForestsOnFeatures:
         Of each kind.
     leaf_sizes : sequence of int
         Fewest examples per leaf that are tried, ascending.
+    max_samples : int, optional
+        Examples that a tree is grown on at most; see `n_drawn`.
     check : callable ()
         Called before a few trees each; what it raises ends training.
     """
@@ -105,6 +110,7 @@ class ForestsOnFeatures:
     task: Task
     n_trees: int
     leaf_sizes: Sequence[int]
+    max_samples: int | None = None
     check: Callable[[], None] = lambda: None
 
     def on_rows(self, rows: IntArray) -> Self:
@@ -156,7 +162,15 @@ class ForestsOnFeatures:
         return [self._averaged(models[place], sets[place], seeds[place]) for place in range(len(sets))]
 
     def _best(self, columns: IntArray, seed: int) -> tuple[tuple[TreeSettings, Forest], ...]:
-        """Choose settings on a set of columns; return them with the trees."""
+        """Choose settings on a set of columns; return them with trees on as many examples as they are to have."""
+        fewer = min(CHOOSING_SAMPLES, self.max_samples or CHOOSING_SAMPLES)
+        chosen = replace(self, max_samples=fewer)._best_at_hand(columns, seed)
+        if n_drawn(self.weight, fewer) == n_drawn(self.weight, self.max_samples):
+            return chosen
+        return self._like(chosen, columns, seed)
+
+    def _best_at_hand(self, columns: IntArray, seed: int) -> tuple[tuple[TreeSettings, Forest], ...]:
+        """Choose settings on a set of columns; return them with the trees that told."""
         kinds = [self._best_of_kind(one_random_cut, columns, seed) for one_random_cut in (False, True)]
         answers = [each.answers for each in kinds]
         chosen = more_accurate_kinds(kinds, answers, self.encoded, self.weight, self.task)
@@ -198,7 +212,7 @@ class ForestsOnFeatures:
             self.check()
             return [self.task.growing(grower)(coded, self.encoded, acquisition=free, weights=drawn, seeds=seeds)]
 
-        trees, out_of_bag = bagged(grow, self.n_trees, self.weight, np.random.RandomState(seed))
+        trees, out_of_bag = bagged(grow, self.n_trees, self.weight, np.random.RandomState(seed), self.max_samples)
         return self.task.forest(trees, coded.n_features), out_of_bag
 
     def _averaged(self, grown: tuple[tuple[TreeSettings, Forest], ...], columns: IntArray, seed: int) -> MeanOfForests:
@@ -215,8 +229,18 @@ def free_features(n_features: int) -> FeatureCosts:
     return FeatureCosts([0] * n_features)
 
 
+def n_drawn(weight: FloatArray, max_samples: int | None) -> int:
+    """Count the examples drawn for a tree: as many as there are, or fewer, so that some ``max_samples`` have weight."""
+    n_weighty = int(np.count_nonzero(weight))
+    return weight.size if max_samples is None or n_weighty <= max_samples else weight.size * max_samples // n_weighty
+
+
 def bagged(
-    grow: Callable[[FloatArray, Sequence[int]], Sequence[GrownTree]], n_trees: int, weight: FloatArray, random: Any
+    grow: Callable[[FloatArray, Sequence[int]], Sequence[GrownTree]],
+    n_trees: int,
+    weight: FloatArray,
+    random: Any,
+    max_samples: int | None = None,
 ) -> tuple[list[GrownTree], FloatArray]:
     """Grow trees on bootstrap samples, as many at a time as take a moment.
 
@@ -227,6 +251,8 @@ def bagged(
     n_trees : int
     weight : ndarray of float64, shape (n_samples,)
     random : RandomState
+    max_samples : int, optional
+        See `n_drawn`.
 
     Returns
     -------
@@ -234,9 +260,9 @@ def bagged(
     ndarray of float64, shape (n_samples, n_trees)
         Weights of the examples that each tree was not grown on, else 0.
     """
-    drawn, seeds = np.empty((n_trees, weight.size)), []
+    drawn, seeds, n = np.empty((n_trees, weight.size)), [], n_drawn(weight, max_samples)
     for row in drawn:
-        row[:] = bootstrap_counts(weight.size, random) * weight
+        row[:] = bootstrap_counts(weight.size, random, n) * weight
         if not row.any():
             row[:] = weight
         seeds.append(int(random.randint(2**31)))

@@ -487,9 +487,9 @@ def _sets_of_categories(goes_left: BoolArray, features: Int32Array, examples: Co
     return sets
 
 
-def bootstrap_counts(n_samples: int, random_state: np.random.RandomState) -> FloatArray:
-    """Draw as many examples with replacement as there are; return how often each was drawn."""
-    drawn = random_state.randint(0, n_samples, n_samples)
+def bootstrap_counts(n_samples: int, random_state: np.random.RandomState, n_drawn: int | None = None) -> FloatArray:
+    """Draw examples with replacement, by default as many as there are; return how often each was drawn."""
+    drawn = random_state.randint(0, n_samples, n_samples if n_drawn is None else n_drawn)
     return np.bincount(drawn, minlength=n_samples).astype(np.float64)
 
 

@@ -422,6 +422,21 @@ def test_parameters_are_checked(quick: Any, change: dict[str, Any], text: str) -
         clone(quick).set_params(**change).fit(X, y)
 
 
+def test_trees_of_a_forest_are_grown_on_at_most_max_samples() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    search = ForestSearch(n_lambdas=2, n_prunings=1)
+    model = BudgetForest(5, growth=ForestGrowth(max_samples=60), search=search, random_state=0).fit(X, y)
+    forests = []
+    for member in model.members_:
+        if isinstance(member.policy, StagesInOrder):
+            forests += [each for stage in member.policy.stages for each in getattr(stage.model, "ensembles_", ())]
+        else:
+            forests.append(member.policy.trees)
+    drawn = np.concatenate([forest.weight[forest.tree_offsets[:-1]] for forest in forests])
+    assert drawn.size > 20
+    assert abs(np.median(drawn) - 60) < 2
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [
@@ -457,6 +472,10 @@ def test_parameters_are_checked(quick: Any, change: dict[str, Any], text: str) -
         (
             lambda: BudgetForest(growth=ForestGrowth(max_features=0)),
             "^growth.max_features: expected an integer >= 1 or None, got 0",
+        ),
+        (
+            lambda: BudgetForest(growth=ForestGrowth(max_samples=0.5)),
+            "^growth.max_samples: expected an integer >= 1 or None, got 0.5",
         ),
     ],
 )
