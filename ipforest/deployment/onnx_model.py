@@ -332,9 +332,8 @@ def _one_hot(graph: _Graph, place: str, n: int) -> str:
 def _linked(graph: _Graph, link: str, margins: str, *, both: bool) -> str:
     """Apply the inverse of a link; with ``both`` that of the second of two classes gives both probabilities."""
     outputs = margins
-    if link in ("logit", "half logit"):
-        factor = -1.0 if link == "logit" else -2.0
-        outputs = graph("Div", 1.0, graph("Add", graph("Exp", graph("Mul", margins, factor)), 1.0))
+    if link == "logit":
+        outputs = graph("Div", 1.0, graph("Add", graph("Exp", graph("Neg", margins)), 1.0))
     elif link == "log":
         outputs = graph("Exp", margins)
     elif link == "multinomial logit":
