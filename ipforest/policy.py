@@ -23,8 +23,6 @@ from ipforest.walks import (
     SeenTrees,
     TreeWalk,
     Walk,
-    base_score_of,
-    first_outputs,
     link_of,
     n_outputs_of,
     packed,
@@ -242,13 +240,10 @@ class TreesInOrder:
         lowest, highest = trees.value.copy(), trees.value.copy()
         routing.extremes_below(trees.left, trees.right, lowest, highest)
         self._lowest, self._highest = read_only(lowest), read_only(highest)
-        if isinstance(trees, BoostedTrees):
-            self._value = read_only(np.where(trees.is_leaf[:, None], trees.value, (lowest + highest) / 2))
-            self._n_outputs = trees.base_score.size
-        else:
-            self._value = read_only(trees.value)
-            self._n_outputs = trees.value.shape[1]
-        self._first_output = read_only(first_outputs(trees))
+        is_leaf, averages = trees.is_leaf[:, None], trees.link == "mean"
+        self._value = read_only(trees.value if averages else np.where(is_leaf, trees.value, (lowest + highest) / 2))
+        self._n_outputs = trees.base_score.size
+        self._first_output = read_only(trees.first_output)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in FOUND_BELOW}
@@ -313,7 +308,7 @@ class TreesInOrder:
             self._lowest,
             self._highest,
             self._first_output,
-            base_score_of(trees),
+            trees.base_score,
             link_of(trees),
             trees.classes is not None,
         )

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
@@ -29,6 +28,7 @@ from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.base import FittedWithHeldOut, Given, check_inner_estimator
 from ipforest.estimator.checks import check_integer, is_fitted
+from ipforest.estimator.tags import tags_of_inner
 from ipforest.policy import Policy
 from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings, checked
@@ -356,7 +356,4 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldO
         return np.asarray(gate.outputs[:, 0] > self.chosen_.pair.threshold)
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.classifier_tags = inner.classifier_tags and replace(inner.classifier_tags, multi_label=False)
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        return tags
+        return tags_of_inner(super().__sklearn_tags__(), self.estimator)

@@ -100,7 +100,7 @@ class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
 
 def features_of_trees(forest: Forest) -> Any:
     """Return F of section 5.1, a sparse array of shape (n_features, n_trees): 1 where a tree tests a feature."""
-    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_offsets))
+    tree = forest.tree_of_node
     tests = forest.feature >= 0
     uses = sparse.coo_array(
         (np.ones(tests.sum()), (forest.feature[tests], tree[tests])), shape=(forest.n_features, forest.n_trees)

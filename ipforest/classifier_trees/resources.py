@@ -86,7 +86,7 @@ class Resources:
         )
         members = sparse.csr_array(units.T @ uses)
         members.data[:] = 1
-        prices = np.array([float(cost) for cost in costs.unit_costs])
+        prices = costs.float_unit_costs
         evaluation = split_cost * uses.sum(axis=0) + (0.0 if evaluation_cost is None else evaluation_cost)
         if evaluation.any():
             members = sparse.csr_array(sparse.vstack([members, sparse.eye_array(uses.shape[1])]))

@@ -264,7 +264,7 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     from ipforest.tabular.purchases import purchases
     from ipforest.wrappers.pipeline import parted
 
-    bought, encode = parted(model)
+    _, bought, encode = parted(model)
     columns = encode(X)
     is_pruned = isinstance(bought, BudgetPrune)
     report: dict[str, Any] = {

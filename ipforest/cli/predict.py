@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, named_columns
-from ipforest.cli.saved_models import SavedModel, add_model_options, read_model, read_rows, using
+from ipforest.cli.saved_models import add_model_options, read_model, read_rows, using
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ipforest._internal.arrays import FloatArray
+    from ipforest.wrappers.pipeline import Parted
 
 ROWS_AT_ONCE = 1 << 14
 """Rows that are predicted and written together: a table of any length takes the memory of its cells, and no more."""
@@ -76,7 +77,7 @@ def _write(lines: Iterable[str], file: Path) -> None:
 
 
 def _records(
-    options: Arguments, model: SavedModel, X: pd.DataFrame, ids: pd.Series | None, costs: list[float]
+    options: Arguments, model: Parted, X: pd.DataFrame, ids: pd.Series | None, costs: list[float]
 ) -> Iterator[dict[str, Any]]:
     """Predict some rows at a time, in one pass, and give what is written of each; `costs` receives sums of blocks."""
     for start in range(0, len(X), ROWS_AT_ONCE):

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, positive_integer
-from ipforest.cli.saved_models import SavedModel, add_model_options, read_model, read_rows, read_target, using
+from ipforest.cli.saved_models import add_model_options, read_model, read_rows, read_target, using
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ipforest.learners.readable_tree import Fidelity
     from ipforest.rules import Rules
+    from ipforest.wrappers.pipeline import Parted
 
 TEXTS, PICTURES = (".txt", ".md"), (".png", ".pdf", ".svg")
 
@@ -78,7 +79,7 @@ def _check_options(options: Arguments) -> None:
         raise ValueError(f"--out: expected a file in a folder that exists, got {options.out}")
 
 
-def _rules(options: Arguments, model: SavedModel, X: pd.DataFrame, target: Any) -> tuple[Rules, Fidelity | None]:
+def _rules(options: Arguments, model: Parted, X: pd.DataFrame, target: Any) -> tuple[Rules, Fidelity | None]:
     from sklearn.pipeline import Pipeline
 
     from ipforest.learners.readable_tree import ReadableTree

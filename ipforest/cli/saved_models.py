@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ipforest._internal.arrays import one_line
 from ipforest._internal.words import some_of
@@ -18,28 +18,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ipforest.tabular.tables import CsvFormat
+    from ipforest.wrappers.pipeline import Parted
 
 T = TypeVar("T")
 
 
-class SavedModel(NamedTuple):
-    """A model of a file: whole, its last step, which buys, and what that sees of a table.
-
-    Parameters
-    ----------
-    path : str
-    whole : estimator or Pipeline
-    buyer : BudgetedEstimator
-    encode : callable (table) -> examples
-    """
-
-    path: str
-    whole: Any
-    buyer: Any
-    encode: Callable[[Any], Any]
-
-
-def read_model(options: Arguments) -> SavedModel:
+def read_model(options: Arguments) -> Parted:
     """Read the model of ``--model``, from a file or a folder of ``fit``.
 
     Raises
@@ -59,7 +43,7 @@ def read_model(options: Arguments) -> SavedModel:
     model = load_model(file, allow_pickle=options.allow_pickle)
     model = model.as_pipeline() if isinstance(model, BudgetedPipeline) else model
     try:
-        return SavedModel(path, model, *parted(model))
+        return parted(model)
     except TypeError as problem:
         raise ValueError(f"{file}: expected a model with prices, such as `ipforest fit` saves; {problem}") from None
 
@@ -105,7 +89,7 @@ def known_words(model: Any) -> dict[str, dict[str, Any]]:
     return {names[column]: {str(word): word for word in words} for column, words in categories.names.items()}
 
 
-def read_rows(options: Arguments, model: SavedModel, other: Callable[[pd.DataFrame], T]) -> tuple[pd.DataFrame, T]:
+def read_rows(options: Arguments, model: Parted, other: Callable[[pd.DataFrame], T]) -> tuple[pd.DataFrame, T]:
     """Read the table of ``--csv``: the examples of a model, and what ``other`` takes of the cells."""
     from ipforest.tabular.tables import read_cells
 
@@ -141,7 +125,7 @@ def read_target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
     return np.array([by_name[cell] for cell in target.tolist()])
 
 
-def _examples(cells: pd.DataFrame, path: str, model: SavedModel, form: CsvFormat) -> pd.DataFrame:
+def _examples(cells: pd.DataFrame, path: str, model: Parted, form: CsvFormat) -> pd.DataFrame:
     """Take the columns that the model was trained on: text where it saw text, else numbers.
 
     A column that the model never buys may be absent; it is missing then, or 0 where the model takes nothing missing.
@@ -172,7 +156,7 @@ def _examples(cells: pd.DataFrame, path: str, model: SavedModel, form: CsvFormat
     return pd.concat(parts, axis=1)[list(names)]
 
 
-def _wanted(model: SavedModel) -> set[str]:
+def _wanted(model: Parted) -> set[str]:
     """Find the columns of the table that predictions may need: all, where columns are computed from several."""
     from ipforest.tabular.preprocessing import input_columns
 

@@ -67,8 +67,8 @@ def run(options: Arguments) -> int:
     if options.save is not None and not Path(options.save).absolute().parent.is_dir():
         raise ValueError(f"--save: expected a file in a folder that exists, got {options.save}")
     _check_page(options)
-    path, model, buyer, _ = read_model(options)
-    with using(path):
+    model, buyer, _ = read_model(options)
+    with using(options.model):
         table = SessionTable(model, buyer)
         if options.serve:
             return _serve(options, buyer, table)

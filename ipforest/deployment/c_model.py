@@ -682,11 +682,11 @@ def _ensembles(ensembles: Sequence[dict[str, Any]], width: int, *, classify: boo
 
     return {
         "first_tree": _listed(_starts(len(each["root"]) for each in ensembles)),
-        "link": _listed([LINKS.index(each["link"]) for each in ensembles]),
+        "link": _listed([LINKS.index(each.link) for each in trees]),
         "width_of": _listed([len(each["value"][0]) for each in ensembles]),
         "n_margins": _listed([len(each["base_score"]) for each in ensembles]),
         "narrow": _listed([each["dtype"] == "float32" for each in ensembles]),
-        "base_score": ", ".join(_row(each["base_score"], width) for each in ensembles),
+        "base_score": ", ".join(_row(each.base.tolist(), width) for each in trees),
         "root": _listed(_moved("root", ensembles)),
         "first_output": _listed(_joined("first_output", ensembles)),
         "left": _listed(_moved("left", ensembles)),

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest.adaptive.gated_policy import FULL, AllAtOnce, Constant, GatedPolicy, LinearScores
 from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import two_units
@@ -248,7 +248,7 @@ def _summed(policy: SummedTrees, features: IntArray) -> dict[str, Any]:
     So sums are formed in the same order as in Python.
     """
     n_columns, trees = policy._base.size, policy.trees
-    tree = np.repeat(np.arange(trees.n_trees), np.diff(trees.tree_offsets))
+    tree = trees.tree_of_node
     added = np.where((tree < policy._n_trees)[:, None], trees.value[:, :1], 0.0)
     takes_base = tree < min(n_columns, policy._n_trees)
     added[takes_base, 0] += policy._base[tree[takes_base]]
@@ -314,14 +314,12 @@ def _names(names: Sequence[Any]) -> list[Any]:
 
 
 def _trees(trees: Forest | BoostedTrees, features: IntArray) -> dict[str, Any]:
-    """Describe trees whose columns are some of the features."""
+    """Describe trees whose columns are some of the features; inner nodes of summed trees follow from their leaves."""
     splits = trees.splits
-    boosted = isinstance(trees, BoostedTrees)
-    base = trees.base_score if isinstance(trees, BoostedTrees) else np.zeros(trees.value.shape[1])
-    first = trees.first_output if isinstance(trees, BoostedTrees) else np.zeros(trees.n_trees, dtype=np.int32)
     sets = trees.left_categories
+    value = trees.value if trees.link == "mean" else np.where(trees.is_leaf[:, None], trees.value, 0.0)
     return {
-        "link": trees.link if isinstance(trees, BoostedTrees) else "mean",
+        "link": trees.link,
         "dtype": str(trees.dtype),
         "root": splits.root.tolist(),
         "left": splits.left.tolist(),
@@ -329,17 +327,12 @@ def _trees(trees: Forest | BoostedTrees, features: IntArray) -> dict[str, Any]:
         "feature": np.where(trees.is_leaf, -1, features[np.maximum(splits.feature, 0)]).tolist(),
         "threshold": [_finite(each) for each in np.where(trees.is_leaf, 0.0, splits.threshold).tolist()],
         "missing_left": splits.missing_left.tolist(),
-        "value": _values(trees, boosted).tolist(),
-        "first_output": first.tolist(),
-        "base_score": base.tolist(),
+        "value": value.tolist(),
+        "first_output": trees.first_output.tolist(),
+        "base_score": trees.base_score.tolist(),
         "category_set": splits.category_set.tolist() if len(sets) else [],
         "sets": [[sets.members(number).tolist(), bool(sets.others[number])] for number in range(len(sets))],
     }
-
-
-def _values(trees: Forest | BoostedTrees, boosted: bool) -> Array:
-    """Return what nodes add; that of inner nodes of summed trees follows from their leaves."""
-    return np.where(trees.is_leaf[:, None], trees.value, 0.0) if boosted else trees.value
 
 
 def _rule(rule: FittedRule) -> dict[str, Any]:

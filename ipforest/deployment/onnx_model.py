@@ -332,9 +332,8 @@ def _one_hot(graph: _Graph, place: str, n: int) -> str:
 def _linked(graph: _Graph, link: str, margins: str, *, both: bool) -> str:
     """Apply the inverse of a link; with ``both`` that of the second of two classes gives both probabilities."""
     outputs = margins
-    if link in ("logit", "half logit"):
-        factor = -1.0 if link == "logit" else -2.0
-        outputs = graph("Div", 1.0, graph("Add", graph("Exp", graph("Mul", margins, factor)), 1.0))
+    if link == "logit":
+        outputs = graph("Div", 1.0, graph("Add", graph("Exp", graph("Neg", margins)), 1.0))
     elif link == "log":
         outputs = graph("Exp", margins)
     elif link == "multinomial logit":
@@ -595,7 +594,7 @@ class _Writer:
         """Find the stages to which examples go on, shape (n_rows,)."""
         if stage["router"] is None:
             return graph("Expand", [stage["following"][0]], n_rows)
-        router = _Router(stage["router"])
+        router = _Ensemble(stage["router"], classify=False)
         node = router.reached(graph, graph.repeated(n_rows, np.zeros(1, dtype=np.int64)), x, None)
         return graph("Reshape", graph("Gather", np.array(stage["following"]), node), [-1])
 
@@ -616,20 +615,6 @@ class _Writer:
         known = self._with(graph, known, asked)
         outputs = _linked(graph, part["link"], margins, both=classify and base.size == 1)
         return outputs, known._replace(tested=graph("Or", known.tested, asked))
-
-
-class _Router(_Ensemble):
-    """The tree that sends examples on from a stage; all its tests are of numbers."""
-
-    def __init__(self, router: dict[str, Any]) -> None:
-        self.left, self.right = np.array(router["left"]), np.array(router["right"])
-        self.is_inner, self.feature = self.left >= 0, np.maximum(np.array(router["feature"]), 0)
-        self.threshold, self.missing_left = np.array(router["threshold"], dtype=np.float64), router["missing_left"]
-        self.narrow, self.set_of_node = router["dtype"] == "float32", np.full(self.left.size, -1)
-        depth = np.zeros(self.left.size, dtype=np.int64)
-        for node in np.flatnonzero(self.is_inner).tolist():
-            depth[[self.left[node], self.right[node]]] = depth[node] + 1
-        self.depth = int(depth.max())
 
 
 def _calibrated(graph: _Graph, calibration: dict[str, Any], n_tested: str, outputs: str) -> str:

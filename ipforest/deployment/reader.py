@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +12,12 @@ HEAD, SETTLED_SLACK, SUREST = {"format": "ipforest-model", "version": 6}, 1e-9, 
 NEEDED = {"kind", "classes", "class_costs", "features", "categories", "table", "prices", "cap", "free", "comes_with"}
 NEEDED |= {"calibrations", "decision", "whole"}
 BY_KIND = {"trees": {"trees", "rule", "level"}, "stages": {"stages", "rule", "level"}, "gate": {"gate", "goals"}}
-NO_CAP = {"limit": np.inf, "missing_seen": False}
-TESTS = ("root", "left", "right", "feature", "threshold", "missing_left", "category_set", "sets")
+PLAIN = {"numbers": range(2**31), "missing": "nan", "others": "itself"}
 
 LINKS: dict[str, Callable[[Any], Any]] = {
     "identity": lambda margins: margins,
     "log": np.exp,
     "logit": lambda margins: 1 / (1 + np.exp(-margins)),
-    "half logit": lambda margins: 1 / (1 + np.exp(-2 * margins)),
     "multinomial logit": lambda margins: np.exp(margins - margins.max()) / np.exp(margins - margins.max()).sum(),
 }
 
@@ -58,13 +57,13 @@ def onward(place: int, following: int) -> int:
 
 
 def number_of(cell: Any, coding: dict[str, Any], column: Any) -> float:
-    """Return the number that stands for a cell of a table."""
+    """Return the number that stands for a cell; a text is not itself one where there are names."""
     names, is_gap = coding["names"], cell is None or cell != cell
     number = coding["numbers"][names.index(cell)] if cell in names else coding["missing" if is_gap else "others"]
-    number = cell if number == "itself" else number
-    if number is None or (number is cell and isinstance(cell, str)):
-        raise ValueError(f"{column}: expected {names or 'a number'}, got {cell!r}")
-    return float(number)
+    try:
+        return float(number if number != "itself" else "nan" if names and isinstance(cell, str) else cell)
+    except (TypeError, ValueError):
+        raise ValueError(f"{column}: expected {names or 'a number'}, got {cell!r}") from None
 
 
 class Known:
@@ -76,51 +75,44 @@ class Known:
         self.values, (self.known, self.barred) = np.full(n, np.nan), np.zeros((2, n), dtype=bool)
         self._give_up()
 
-    def buy(self, feature: int) -> None:
-        """Fetch a feature and what comes with it, unless it is known."""
-        if not self.known[feature]:
-            self.bought.append(feature)
-            for each in self._document["comes_with"][feature]:
-                number, self.known[each] = self._number(each), True
-                self.values[each] = np.nan if self._document["whole"][each] and number % 1 > 0 else number
-            self._give_up()
+    def buy(self, features: list[int]) -> None:
+        """Fetch features that are tested, and what comes with them, unless they are known."""
+        self.tested.update(features)
+        for feature in features:
+            if not self.known[feature]:
+                self.bought.append(feature)
+                for each in self._document["comes_with"][feature]:
+                    number, self.known[each] = self._number(each), True
+                    self.values[each] = np.nan if self._document["whole"][each] and number % 1 > 0 else number
+                self._give_up()
 
     def _number(self, feature: int) -> float:
-        if (table := self._document["table"]) is None:
-            value, names = self._fetch(feature), self._document["categories"].get(str(feature), [])
-            is_gap = value is None or (isinstance(value, str) and len(names) > 0)
-            return float(names.index(value) if value in names else np.nan if is_gap else value)
-        column = table["columns"][table["source"][feature]]
+        column, coding = feature, PLAIN | {"names": self._document["categories"].get(str(feature), [])}
+        if table := self._document["table"]:
+            column, coding = table["columns"][table["source"][feature]], table["codings"][feature]
         if column not in self._cells:
             self._cells[column] = self._fetch(column)
-        return number_of(self._cells[column], table["codings"][feature], column)
-
-    def see(self, features: list[int]) -> None:
-        """Buy all of some features for a model that sees them."""
-        for feature in features:
-            self.buy(feature)
-        self.tested.update(features)
+        return number_of(self._cells[column], coding, column)
 
     def _give_up(self) -> None:
         """Add up what is paid; withhold what would take the example above its cap."""
         cost, units = (np.array(self._document["prices"][name]) for name in ("unit_cost", "units"))
-        is_paid, cap = np.isin(np.arange(cost.size), units[self.bought]), self._document["cap"] or NO_CAP
+        is_paid, cap = np.isin(np.arange(cost.size), units[self.bought]), self._document["cap"]
         self.paid, price = float(cost[is_paid].sum()), np.where(is_paid, 0, cost)[units].sum(axis=1)
-        beyond = (self.paid + price > cap["limit"]) & ~self.known & ~self.barred
-        self.barred |= beyond
-        self.known |= beyond & np.array(cap["missing_seen"])
+        if cap is not None:
+            self.barred |= self.paid + price > cap["limit"]
+            self.known |= self.barred & cap["missing_seen"]
 
 
-class Trees:
+class Trees(SimpleNamespace):
     """Averaged or summed trees."""
 
     def __init__(self, document: dict[str, Any], *, classify: bool) -> None:
-        self.root, self.left, self.right, self.feature, self.threshold, *others = (document[name] for name in TESTS)
-        self.missing_left, self.tested_set, self.sets = others
-        self.classify, self.averages, self.link = classify, document["link"] == "mean", document["link"]
-        self.value, self.base = (np.array(document[name], dtype=np.float64) for name in ("value", "base_score"))
-        self.columns = np.add.outer(document["first_output"], np.arange(self.value.shape[1]))
-        self.dtype, self.is_leaf = np.dtype(document["dtype"]), np.less(self.left, 0)
+        super().__init__(**document)
+        scale, self.link = (2.0, "logit") if document["link"] == "half logit" else (1.0, str(document["link"]))
+        self.classify, self.averages, self.is_leaf = classify, self.link == "mean", np.less(self.left, 0)
+        self.value, self.base = (scale * np.array(document[name]) for name in ("value", "base_score"))
+        self.columns = np.add.outer(self.first_output, np.arange(self.value.shape[1]))
         self.lowest, self.highest = self.value.copy(), self.value.copy()
         for node in np.flatnonzero(~self.is_leaf)[::-1]:
             sides = [self.left[node], self.right[node]]
@@ -132,10 +124,10 @@ class Trees:
         node = int(self.root[tree])
         while self.left[node] >= 0 and example.known[feature := self.feature[node]]:
             tested.add(feature)
-            x, threshold = float(self.dtype.type(example.values[feature])), self.threshold[node]
+            x, threshold = float(np.array(example.values[feature], self.dtype)), self.threshold[node]
             goes_left = self.missing_left[node] if np.isnan(x) else x <= threshold
-            if self.tested_set and self.tested_set[node] >= 0 and not np.isnan(x):
-                listed, holds_others = self.sets[self.tested_set[node]]
+            if self.category_set and self.category_set[node] >= 0 and not np.isnan(x):
+                listed, holds_others = self.sets[self.category_set[node]]
                 goes_left = ((x >= 0 or x > threshold) and int(x) in listed) != holds_others
             node = onward(node, self.left[node] if goes_left else self.right[node])
         return node
@@ -160,16 +152,14 @@ class Trees:
         return sums
 
     def _settled(self, low: Any, high: Any, costs: Any) -> bool:
+        low, high = (np.append(0.0, each) if each.size == 1 else each for each in (low, high))
         if costs is not None:
-            if not self.averages and low.size == 1:
-                low, high = np.sort([linked(self.link, each) for each in (low, high)], axis=0)
-            elif not self.averages:
+            if not self.averages:
                 low, high = np.exp(low - high.max()), np.exp(high - high.max())
             label = int(np.argmin((low + high) @ costs))
             extra = costs[:, [label]] - costs
             most = np.delete(high @ np.maximum(extra, 0) + low @ np.minimum(extra, 0), label)
             return bool(most.max() < -SETTLED_SLACK * costs.max() * high.sum())
-        low, high = (np.append(0.0, each) if each.size == 1 else each for each in (low, high))
         slack, leader = SETTLED_SLACK * np.maximum(np.abs(low), np.abs(high)).max(), int(np.argmax(low))
         return bool(low[leader] > np.delete(high, leader).max() + slack)
 
@@ -178,13 +168,12 @@ class Part:
     """What buys and answers: trees or stages, which a rule may stop, or a linear function of features."""
 
     def __init__(self, part: dict[str, Any], document: dict[str, Any], *, classify: bool) -> None:
+        part = {"free": document["free"], "stages": []} | part
         self._part, self._classify, costs = part, classify, document["class_costs"]
         self._costs = None if costs is None else np.array(costs, dtype=np.float64)
-        self._rule, self._level = part.get("rule"), float(part.get("level", "-inf"))
-        self._free, self._stages = part.get("free", document["free"]), part.get("stages", [])
-        trees = [each["trees"] for each in self._stages] or [[part["trees"]] if "trees" in part else []]
+        trees = [each["trees"] for each in part["stages"]] or [[part["trees"]] if "trees" in part else []]
         self._models = [[Trees(each, classify=classify) for each in averaged] for averaged in trees]
-        self._routers = [each["router"] and Trees(each["router"], classify=False) for each in self._stages]
+        self._routers = [each["router"] and Trees(each["router"], classify=False) for each in part["stages"]]
         self.answer = {"trees": self._walk, "stages": self._climb, "linear": self._weigh}[part["kind"]]
 
     def worth(self, outputs: Any) -> Any:
@@ -193,11 +182,11 @@ class Part:
 
     def _goes_on(self, stage: int, outputs: Any, otherwise: float, memory: int) -> tuple[bool, int]:
         """Tell whether the rule lets an example go on, by how much what speaks for its label leads."""
-        rule: Any = self._rule
+        rule = self._part["rule"]
         sure = np.diff(np.sort(self.worth(outputs))[-2:])[0] if outputs.size > 1 else otherwise
         if rule["next_stage"][memory] == stage:
             memory = rule["first_child"][memory] + int(np.searchsorted(rule["edges"][memory], sure, side="right"))
-        return float(rule["lambdas"][memory]) - rule["tie"] * sure > self._level, memory
+        return float(rule["lambdas"][memory]) - rule["tie"] * sure > float(self._part["level"]), memory
 
     def _walk(self, example: Known) -> Any:
         """Go through the trees in order; before each purchase the rule may stop."""
@@ -206,32 +195,32 @@ class Part:
             while trees.left[node := trees.reached(tree, example, example.tested)] >= 0:
                 if example.barred[feature := trees.feature[node]]:
                     break
-                if self._rule is not None and not self._free[feature]:
+                if self._part["rule"] is not None and not self._part["free"][feature]:
                     outputs, settled, width = trees.foresee(example, self._costs)
                     stage, (goes_on, memory) = stage + 1, self._goes_on(stage, outputs, width, memory)
                     if settled or not goes_on:
                         return trees.foresee(example)[0]
-                example.buy(feature)
+                example.buy([feature])
         return trees.foresee(example)[0]
 
     def _climb(self, example: Known) -> Any:
         """Go from stage to stage; at each the rule may stop."""
         stage, memory, before = 0, 0, None
         while True:
-            here, models, router = self._stages[stage], self._models[stage], self._routers[stage]
+            here, models, router = self._part["stages"][stage], self._models[stage], self._routers[stage]
             outputs = np.mean([each.foresee(example)[0] for each in models] or [here["constant"]], axis=0)
             change = 0.0 if before is None else float(np.abs(outputs - before)[0])
             goes_on, memory = self._goes_on(here["depth"], outputs, -change, memory)
             goal = here["following"][router.reached(0, example, set()) if router else 0]
             if goal < 0 or not goes_on:
                 return outputs
-            example.see(self._stages[goal]["features"])
+            example.buy(self._part["stages"][goal]["features"])
             stage, before = onward(stage, goal), outputs
 
     def _weigh(self, example: Known) -> Any:
         """Buy all features, and weigh them; a missing one counts as its mean."""
         part, features = self._part, self._part["features"]
-        example.see(features)
+        example.buy(features)
         scaled = np.nan_to_num((example.values[features] - part["mean"]) / part["spread"])
         margins = scaled @ np.reshape(part["weights"], (len(features), -1)) if features else 0.0
         return linked(part["link"], margins + np.array(part["intercept"]), self._classify)

@@ -121,7 +121,10 @@ class BoostedTrees(Trees):
         -------
         ndarray of float64, shape (n_samples, n_outputs)
         """
-        leaves = self.leaves(self.checked_examples(X))
+        return self.margins_at(self.leaves(self.checked_examples(X)), before)
+
+    def margins_at(self, leaves: Int32Array, before: FloatArray | None = None) -> FloatArray:
+        """Add the values of leaves (n_trees, n_samples) to the base score; see `margins`."""
         total = np.tile(self.base_score, (leaves.shape[1], 1)) if before is None else before.copy()
         for reached, columns in zip(leaves, self.output_columns(), strict=True):
             total[:, columns] += self.value[reached]
@@ -156,9 +159,15 @@ class BoostedTrees(Trees):
         return replace(self, **fields, first_output=np.argsort(order)[self.first_output].astype(np.int32))
 
     def sums_of_tree(
-        self, tree: int, reached: Int32Array, weight: FloatArray, *amounts: FloatArray
-    ) -> npt.NDArray[np.float64]:
-        """Sum amounts of the examples that pass each node of one tree, times their weights.
+        self,
+        tree: int,
+        reached: Int32Array,
+        weight: FloatArray,
+        gradient: FloatArray,
+        hessian: FloatArray,
+        other: Array,
+    ) -> FloatArray:
+        """Sum derivatives of the examples that pass each node of one tree, times their weights, and another amount.
 
         Parameters
         ----------
@@ -166,14 +175,14 @@ class BoostedTrees(Trees):
         reached : ndarray of int32, shape (n_samples,)
             The leaf, over all nodes, that each example reaches.
         weight : ndarray of float64, shape (n_samples,)
-        *amounts : three ndarray of float64, shape (n_samples, k)
+        gradient, hessian, other : ndarray of float64, shape (n_samples, k)
 
         Returns
         -------
         ndarray of float64, shape (3, n_nodes_of_the_tree, k)
         """
         start, stop = self.tree_offsets[tree : tree + 2].tolist()
-        first, second, third = map(in_rows, amounts)
+        first, second, third = map(in_rows, (gradient, hessian, other))
         return routing.sums_of_tree(self.parent[start:stop], start, reached, in_rows(weight), first, second, third)
 
     def prune(self, pruning: Pruning) -> Self:

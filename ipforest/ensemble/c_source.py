@@ -106,11 +106,6 @@ LINKS = {
 def write_c(trees: Forest | BoostedTrees) -> str:
     """Write trees as one C99 function; see `ipforest.ensemble.write`. A category is given by its number."""
     sets = trees.left_categories
-    if isinstance(trees, BoostedTrees):
-        link, base_score, first_output = trees.link, trees.base_score, trees.first_output
-    else:
-        link, base_score = "mean", np.zeros(trees.value.shape[1])
-        first_output = np.zeros(trees.n_trees, dtype=np.int32)
     narrow = trees.dtype == np.float32
     threshold = trees.float32_thresholds() if narrow else trees.float64_thresholds()
     return SOURCE.substitute(
@@ -118,14 +113,14 @@ def write_c(trees: Forest | BoostedTrees) -> str:
         n_nodes=trees.n_nodes,
         n_features=trees.n_features,
         n_values=trees.value.shape[1],
-        n_margins=base_score.size,
+        n_margins=trees.base_score.size,
         fractions_are_missing=int(bool(trees.categories.whole)),
         n_outputs=1 if trees.classes is None else len(trees.classes),
         meaning="the prediction" if trees.classes is None else "the probability of each class",
-        link_needs="" if link in ("mean", "identity") else " and its library",
+        link_needs="" if trees.link in ("mean", "identity") else " and its library",
         real="float" if narrow else "double",
         root=_listed(trees.tree_offsets[:-1]),
-        first_output=_listed(first_output),
+        first_output=_listed(trees.first_output),
         left=_listed(np.where(trees.is_leaf, LEAF, trees.left)),
         right=_listed(np.where(trees.is_leaf, LEAF, trees.right)),
         feature=_listed(trees.feature),
@@ -136,8 +131,8 @@ def write_c(trees: Forest | BoostedTrees) -> str:
         listed=_listed(sets.listed) or "0",
         holds_others=_listed(sets.others.astype(int)) or "0",
         value=", ".join(f"{{{_listed(row)}}}" for row in trees.value),
-        base_score=_listed(base_score),
-        link=LINKS[link],
+        base_score=_listed(trees.base_score),
+        link=LINKS[trees.link],
     )
 
 

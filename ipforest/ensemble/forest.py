@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, checked_array
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, checked_array
 from ipforest.ensemble import routing
 from ipforest.ensemble.margin_losses import checked_targets, checked_weights
 from ipforest.ensemble.packing import without_counts
@@ -48,6 +48,8 @@ class Forest(Trees):
     """
 
     NODE_FIELDS: ClassVar[tuple[str, ...]] = (*Trees.NODE_FIELDS, "value", "weight", "n_samples", "impurity")
+    link: ClassVar[str] = "mean"
+    """Sums over the trees are divided by their number; see `ipforest.ensemble.BoostedTrees` for other links."""
 
     value: FloatArray
     weight: FloatArray
@@ -102,6 +104,16 @@ class Forest(Trees):
     def is_classifier(self) -> bool:
         """Whether the forest predicts classes."""
         return self.classes is not None
+
+    @property
+    def base_score(self) -> FloatArray:
+        """Sums before the first tree: zeros, shape (n_values,)."""
+        return np.zeros(self.value.shape[1])
+
+    @property
+    def first_output(self) -> Int32Array:
+        """The first of the sums that each tree adds to: 0, shape (n_trees,)."""
+        return np.zeros(self.n_trees, dtype=np.int32)
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Average the leaf distributions (BudgetPrune, Algorithm 1, steps 5-6).

@@ -106,30 +106,12 @@ def _softmax_derivatives(
     margins: FloatArray, targets: FloatArray, outputs: slice = ALL, /
 ) -> tuple[FloatArray, FloatArray]:
     first, past, _ = outputs.indices(margins.shape[1])
-    p = _softmax(in_rows(margins), first, past)
-    return p - targets[:, outputs], p * (1 - p)
-
-
-@njit
-def _softmax(margins: FloatArray, first: int, past: int) -> FloatArray:
-    """Compute the probabilities of some classes, one after another, shape (n_samples, past - first)."""
-    n, n_classes = margins.shape
-    p, exponential = np.empty((n, past - first)), np.empty(n_classes)
-    for i in range(n):
-        largest = margins[i, 0]
-        for k in range(1, n_classes):
-            largest = max(largest, margins[i, k])
-        total = 0.0
-        for k in range(n_classes):
-            exponential[k] = exp(margins[i, k] - largest)
-            total += exponential[k]
-        for k in range(first, past):
-            p[i, k - first] = exponential[k] / total
-    return p
+    nothing_yet = np.zeros(margins.shape), np.zeros(margins.shape[0])
+    return _derivatives_so_far(np.ascontiguousarray(margins), in_rows(targets), first, past, *nothing_yet)
 
 
 LEAST_TOTAL, MOST_TOTAL = 1e-100, 1e100
-"""Exponentials of an example are taken anew, from its largest margin, where their sum has left these bounds."""
+"""Exponentials of an example are taken anew, from its largest margin, where their sum is not within these bounds."""
 
 
 class _SoftmaxCourse(Course):
@@ -158,7 +140,7 @@ def _derivatives_so_far(
     exponentials: FloatArray,
     reference: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute what `_softmax_derivatives` does from exponentials of margins less an example's reference."""
+    """Compute derivatives from exponentials of margins less an example's reference, taken anew where they are 0."""
     n, n_classes = margins.shape
     gradient, hessian = np.empty((n, past - first)), np.empty((n, past - first))
     for i in range(n):

@@ -14,6 +14,7 @@ from ipforest.ensemble.trees import LEAF
 OPSET, TREE_OPSET, IR_VERSION = 17, 3, 8
 
 OPERATORS = {
+    "mean": [("Identity", ["margins"])],
     "identity": [("Identity", ["margins"])],
     "log": [("Exp", ["margins"])],
     "logit": [("Sigmoid", ["margins"])],
@@ -39,22 +40,20 @@ def write_onnx(trees: Forest | BoostedTrees) -> Any:
     if trees.tests_categories.any():
         raise ValueError("trees: expected tests of numbers, got tests of categories")
     number = TensorProto.FLOAT if trees.dtype == np.float32 else TensorProto.DOUBLE
-    is_boosted = isinstance(trees, BoostedTrees)
-    link = trees.link if isinstance(trees, BoostedTrees) else "identity"
     nodes = [
         helper.make_node("TreeEnsembleRegressor", ["X"], ["margins"], domain="ai.onnx.ml", **_attributes(trees, number))
     ]
-    steps = OPERATORS[link]
+    steps = OPERATORS[trees.link]
     last = f"step {len(steps) - 1}"
     nodes += [helper.make_node(kind, inputs, [f"step {place}"]) for place, (kind, inputs) in enumerate(steps)]
     constants = []
-    if is_boosted and trees.classes is not None and len(trees.classes) == 2:
+    width = 1 if trees.classes is None else len(trees.classes)
+    if width > trees.base_score.size:
         constants.append(helper.make_tensor("one", TensorProto.FLOAT, [1], [1.0]))
         nodes.append(helper.make_node("Sub", ["one", last], ["first class"]))
         nodes.append(helper.make_node("Concat", ["first class", last], ["prediction"], axis=1))
     else:
         nodes.append(helper.make_node("Identity", [last], ["prediction"]))
-    width = 1 if trees.classes is None else len(trees.classes)
     graph = helper.make_graph(
         nodes,
         "trees",
@@ -70,19 +69,15 @@ def write_onnx(trees: Forest | BoostedTrees) -> Any:
 
 def _attributes(trees: Forest | BoostedTrees, number: int) -> dict[str, Any]:
     """Describe the trees; node numbers count from each tree's root."""
-    if isinstance(trees, BoostedTrees):
-        aggregate, base, first_output = "SUM", trees.base_score, trees.first_output
-    else:
-        aggregate, base, first_output = "AVERAGE", np.zeros(trees.value.shape[1]), np.zeros(trees.n_trees, dtype=int)
-    tree = np.repeat(np.arange(trees.n_trees), np.diff(trees.tree_offsets))
-    local = np.arange(trees.n_nodes) - trees.tree_offsets[tree]
+    tree = trees.tree_of_node
     start = trees.tree_offsets[tree]
+    local = np.arange(trees.n_nodes) - start
     leaves = np.flatnonzero(trees.is_leaf)
     n_values = trees.value.shape[1]
     threshold = trees.float32_thresholds() if trees.dtype == np.float32 else trees.float64_thresholds()
     return {
-        "aggregate_function": aggregate,
-        "n_targets": base.size,
+        "aggregate_function": "AVERAGE" if trees.link == "mean" else "SUM",
+        "n_targets": trees.base_score.size,
         "nodes_treeids": tree.tolist(),
         "nodes_nodeids": local.tolist(),
         "nodes_featureids": np.where(trees.is_leaf, 0, trees.feature).tolist(),
@@ -92,10 +87,10 @@ def _attributes(trees: Forest | BoostedTrees, number: int) -> dict[str, Any]:
         "nodes_missing_value_tracks_true": trees.missing_left.astype(int).tolist(),
         "target_treeids": np.repeat(tree[leaves], n_values).tolist(),
         "target_nodeids": np.repeat(local[leaves], n_values).tolist(),
-        "target_ids": (first_output[tree[leaves], None] + np.arange(n_values)).ravel().tolist(),
+        "target_ids": (trees.first_output[tree[leaves], None] + np.arange(n_values)).ravel().tolist(),
         **_numbers("nodes_values", np.where(trees.is_leaf, 0, threshold), number),
         **_numbers("target_weights", trees.value[leaves].ravel(), number),
-        **_numbers("base_values", base, number),
+        **_numbers("base_values", trees.base_score, number),
     }
 
 

@@ -42,10 +42,7 @@ class _Sample:
         return cls(trees, leaves, targets, weight, trees.margin_loss)
 
     def margins(self) -> FloatArray:
-        total = np.tile(self.trees.base_score, (self.leaves.shape[1], 1))
-        for reached, columns in zip(self.leaves, self.trees.output_columns(), strict=True):
-            total[:, columns] += self.trees.value[reached]
-        return total
+        return self.trees.margins_at(self.leaves)
 
     def mean_loss(self, margins: FloatArray) -> float:
         return float(np.average(self.loss.value(margins, self.targets), weights=self.weight))

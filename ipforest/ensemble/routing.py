@@ -253,10 +253,7 @@ def reached_nodes(splits: Splits, rows: Array, examples: Array, known: Array, no
     for position in range(rows.size):
         i = rows[position]
         for tree in range(splits.root.size):
-            node = splits.root[tree]
-            while splits.left[node] >= 0 and known[i, splits.feature[node]]:
-                node = child(splits, node, examples[i, splits.feature[node]])
-            nodes[position, tree] = node
+            nodes[position, tree] = _last_known(splits, splits.root[tree], i, examples, known)
 
 
 class Outlook(NamedTuple):

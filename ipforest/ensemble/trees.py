@@ -188,7 +188,7 @@ class Trees:
 
     def _parents(self, internal: Int32Array) -> Int32Array:
         parent = np.full(self.n_nodes, -1, dtype=np.int32)
-        tree_end = np.repeat(self.tree_offsets[1:], np.diff(self.tree_offsets))[internal]
+        tree_end = self.tree_offsets[1:][self.tree_of_node[internal]]
         for children in (self.left, self.right):
             below = children[internal]
             if np.any(below <= internal) or np.any(below >= tree_end) or np.any(parent[below] != -1):
@@ -215,6 +215,11 @@ class Trees:
     def n_internal(self) -> int:
         """Number of nodes that test a feature."""
         return self.internal_nodes.size
+
+    @property
+    def tree_of_node(self) -> IntArray:
+        """The tree that each node belongs to, shape (n_nodes,)."""
+        return np.repeat(np.arange(self.n_trees), np.diff(self.tree_offsets))
 
     @property
     def is_leaf(self) -> BoolArray:

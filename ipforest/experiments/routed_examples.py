@@ -57,7 +57,7 @@ class RoutedExamples:
         """Route examples of shape (n_samples, n_features) with their labels."""
         leaves = forest.leaves(forest.checked_examples(X))
         needs = first_needs(forest.parent, forest.feature, costs.unit_indptr, costs.unit_indices)
-        prices = np.array([float(cost) for cost in costs.unit_costs])
+        prices = costs.float_unit_costs
         return cls(forest, leaves, np.asarray(y), np.asarray(forest.classes), needs, prices, queries)
 
     def score(self, pruning: Pruning) -> Score:

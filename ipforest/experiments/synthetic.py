@@ -116,8 +116,8 @@ def _alike_together(X: Array, y: Array, X_cost: Array, n_candidates: int, max_de
     rng = np.random.default_rng((seed, TREES_THAT_SORT))
     unused = np.zeros(X_cost.size, dtype=np.bool_)
     for _ in range(TREES_THAT_SORT):
-        everyone = np.arange(y.size, dtype=np.int32)
-        X_cost = X_cost[_grow(X, y, X_cost, everyone, n_candidates, max_depth, rng, unused)[-1]]
+        examples = np.arange(y.size, dtype=np.int32)
+        X_cost = X_cost[_grow(X, y, X_cost, examples, n_candidates, max_depth, rng, unused)[-1]]
     return X_cost
 
 

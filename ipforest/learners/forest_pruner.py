@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
-from sklearn.utils import get_tags
 
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
@@ -21,6 +20,7 @@ from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
 from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import Given, warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_choice, is_fitted
+from ipforest.estimator.tags import tags_of_inner
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.vote_descent import VoteProblem
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
@@ -341,12 +341,7 @@ class ForestPruner(MetaEstimatorMixin, PricedEstimator):  # type: ignore[misc]  
         return forest
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.estimator_type, tags.regressor_tags = inner.estimator_type, inner.regressor_tags
-        tags.classifier_tags = inner.classifier_tags and replace(inner.classifier_tags, multi_label=False)
-        tags.target_tags.required = inner.target_tags.required
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        return tags
+        return tags_of_inner(super().__sklearn_tags__(), self.estimator)
 
 
 def _seen_by_none(data: Labelled, n_trees: int) -> Labelled:

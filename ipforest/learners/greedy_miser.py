@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -152,15 +153,17 @@ class PricedBoosting(FittedWithHeldOut):
         self.stage_costs_, self.stage_errors_ = self._measured_rounds(validation.X, validation.y)
         return Frontier(self.stage_costs_, self.stage_errors_)
 
+    @abstractmethod
     def _columns(self, targets: Array) -> FloatArray:
         """Return the targets that scores are fitted to, shape (n_samples, n_columns)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _loss(self) -> Squared:
-        raise NotImplementedError
+        """Return the loss that is boosted."""
 
+    @abstractmethod
     def _stage_error(self, outputs: FloatArray, truth: Array) -> float:
-        raise NotImplementedError
+        """Compute the error of outputs (n_samples, n_columns) on validation examples."""
 
     def _boost(self, examples: npt.NDArray[np.float32], targets: FloatArray) -> None:
         """Grow each tree on the residuals, at the price of the units that no tree before has used."""

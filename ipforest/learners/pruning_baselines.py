@@ -179,7 +179,7 @@ class GreedyPrune(PruningBaseline):
         instance = self.instance_
         kept = np.ones(instance.n_internal, dtype=bool)
         prunings, given_up = [instance.unpruned], [-1]
-        left = sorted(set(range(instance.n_units)))
+        left = list(range(instance.n_units))
         error, cost = instance.evaluate(instance.unpruned)
         while left and kept.any():
             trials = [kept & self._spared(kept, unit) for unit in left]

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import get_tags
 
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.examples import checked_weight, require_rows_in_order
@@ -21,6 +20,7 @@ from ipforest.estimator import BudgetedEstimator, optional_number
 from ipforest.estimator.base import for_inner
 from ipforest.estimator.checks import check_integer, is_fitted
 from ipforest.estimator.held_out import checked_labels
+from ipforest.estimator.tags import tags_of_inner
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.policy import TreesInOrder
@@ -275,8 +275,4 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         return seller
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(unfrozen(self.estimator))
-        tags.estimator_type, tags.regressor_tags = inner.estimator_type, inner.regressor_tags
-        tags.classifier_tags, tags.target_tags = inner.classifier_tags, inner.target_tags
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        return tags
+        return tags_of_inner(super().__sklearn_tags__(), self.estimator)

@@ -34,10 +34,10 @@ def staged_costs(forest: Forest, leaves: Int32Array, costs: FeatureCosts) -> Flo
         From no tree to all.
     """
     uses = forest.first_uses(leaves, costs)
-    tree_of_node = np.searchsorted(forest.tree_offsets, forest.internal_nodes, side="right") - 1
+    tree_of_node = forest.tree_of_node[forest.internal_nodes]
     first_tree = np.full(uses.unit.size, forest.n_trees)
     np.minimum.at(first_tree, uses.indices, np.repeat(tree_of_node, np.diff(uses.indptr)))
-    prices = np.array([float(cost) for cost in costs.unit_costs])[uses.unit]
+    prices = costs.float_unit_costs[uses.unit]
     bought = np.bincount(first_tree, weights=prices, minlength=forest.n_trees)
     averages: FloatArray = np.concatenate([[0.0], np.cumsum(bought)]) / leaves.shape[1]
     return averages

@@ -186,7 +186,7 @@ def report(
     listed = listed_scoring(scoring)
     for other in budgets or ():
         nonnegative_fraction(other, "budgets")
-    buyer, encode = parted(model)
+    _, buyer, encode = parted(model)
     table = encode(X)
     answered = answers_about(buyer, table, y, sample_weight)
     measures = measures_of(answered, listed, n_resamples, random_state)

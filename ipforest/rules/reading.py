@@ -357,7 +357,7 @@ def rules_of(
 
 def _parts(model: Any) -> tuple[BudgetedEstimator, Callable[[Any], Array], list[str] | None]:
     """Take apart what buys, what it sees of a table, and the names of the table's columns."""
-    buyer, encode = parted(model)
+    _, buyer, encode = parted(model)
     names = [str(name) for name in getattr(model, "feature_names_in_", ())] or None
 
     def prepare(X: Any) -> Array:

@@ -21,7 +21,7 @@ What they leave open is an instance again (`ipforest.solvers.remainder`), and
    (`ipforest.solvers.fixing`);
 5. of the nodes between the two prunings the one that would buy most decides how to branch. Either all that it needs
    is bought, for all trees, or not all of it: then every node that needs as much is dropped. It is usually such a
-   purchase, a feature for everyone, that the relaxation buys by half, so both branches raise the bound.
+   purchase, a feature for all examples, that the relaxation buys by half, so both branches raise the bound.
 
 A cap on what each example pays adds a row per example,
 

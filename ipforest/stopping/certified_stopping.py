@@ -101,9 +101,9 @@ class _PolicyTree:
 
     def _grow(self) -> None:
         """Split histories checkpoint by checkpoint."""
-        everyone = np.arange(self._paths.n_samples)
-        self._add(-1, everyone, 0)
-        open_nodes = [(0, everyone)]
+        examples = np.arange(self._paths.n_samples)
+        self._add(-1, examples, 0)
+        open_nodes = [(0, examples)]
         for position, stage in enumerate(self._checkpoints):
             following = self._checkpoints[position + 1] if position + 1 < len(self._checkpoints) else self._end
             split: list[tuple[int, IntArray]] = []

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.examples import Labelled
@@ -27,10 +26,11 @@ from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.base import Given, check_inner_estimator
 from ipforest.estimator.checks import check_choice, is_fitted
 from ipforest.estimator.held_out import checked_labels
+from ipforest.estimator.tags import tags_of_inner
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.session import Seller, Sessions
 from ipforest.settings import checked
-from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin
+from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin, margin_in_words
 from ipforest.stopping.stopped import Stoppable, StoppedEstimator
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.stopping.tree_order import ORDERS, order_trees
@@ -140,11 +140,9 @@ class EarlyExitPolicy:
         rows = np.array([row])
         outputs = self._trees.answer(inner, rows)
         sure = sureness(self._trees, inner, rows, outputs, self._class_costs)[0]
-        state = f"the two likeliest classes are {sure:.3f} apart"
+        state = margin_in_words(sure, self._class_costs)
         if outputs.shape[1] == 1:
             state = f"the targets that the trees may come to are {-sure:.4g} apart"
-        elif self._class_costs is not None:
-            state = f"the two cheapest labels are {sure:.4g} apart in expected cost"
         return f"{state}; {self._trees.reason(inner, row, in_words)}"
 
     def _split(self, progress: Progress) -> tuple[Progress, _Place]:
@@ -167,8 +165,8 @@ def sureness(
     """Say how sure answers are, for a rule to go by, shape (n_rows,).
 
     Of classes it is the margin between the two likeliest, or the difference in expected cost between the two cheapest
-    labels. Of a target it is minus the distance between the least and
-    the largest value that the trees may still come to: 0 where nothing that is still unknown changes it.
+    labels. Of a target it is minus the distance between the least and the largest value that the trees may still come
+    to: 0 where nothing that is still unknown changes it.
 
     Parameters
     ----------
@@ -392,12 +390,10 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         """Check the parameters before any training."""
         if not is_classifier(self.estimator):
             raise TypeError(f"estimator: expected a classifier, got {type(self.estimator).__name__}")
-        fitted = unfrozen(self.estimator)
-        if isinstance(getattr(fitted, "classes_", None), list):
-            raise TypeError(
-                f"estimator: expected a classifier of one target, got {type(fitted).__name__} of {len(fitted.classes_)}"
-            )
         ensemble = unfrozen(self.estimator)
+        if isinstance(getattr(ensemble, "classes_", None), list):
+            name, n_targets = type(ensemble).__name__, len(ensemble.classes_)
+            raise TypeError(f"estimator: expected a classifier of one target, got {name} of {n_targets}")
         if isinstance(ensemble, Pipeline):
             cure = in_two_parts("EarlyExit(FrozenEstimator(pipeline[-1]))")
             raise TypeError(f"estimator: expected an ensemble of trees, got Pipeline; {cure}")
@@ -465,7 +461,4 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         return EarlyExitPolicy(self.trees_, self.rule_, self.level_, free, self.class_costs_)
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.classifier_tags = inner.classifier_tags and replace(inner.classifier_tags, multi_label=False)
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        return tags
+        return tags_of_inner(super().__sklearn_tags__(), self.estimator)

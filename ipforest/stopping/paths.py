@@ -12,7 +12,7 @@ from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, read_only
 from ipforest.choosing.class_costs import expected_costs
 from ipforest.costs import FeatureCosts
 
-__all__ = ["FittedRule", "StageOutputs", "StoppingPaths", "StoppingRule", "margin"]
+__all__ = ["FittedRule", "StageOutputs", "StoppingPaths", "StoppingRule", "margin", "margin_in_words"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +107,13 @@ def margin(outputs: FloatArray, class_costs: FloatArray | None = None) -> FloatA
     ranked = np.sort(outputs if class_costs is None else -expected_costs(outputs, class_costs), axis=1)
     lead: FloatArray = ranked[:, -1] - ranked[:, -2]
     return lead
+
+
+def margin_in_words(lead: float, class_costs: FloatArray | None) -> str:
+    """Say how far apart the two likeliest classes are, or, with class costs, the two cheapest labels; see `margin`."""
+    if class_costs is None:
+        return f"the two likeliest classes are {lead:.3f} apart"
+    return f"the two cheapest labels are {lead:.4g} apart in expected cost"
 
 
 class FittedRule(Protocol):

@@ -1,7 +1,8 @@
 """When to stop buying: rules learnt from what held-out examples would see and pay at every stage.
 
 A rule gives each example at each stage a *keenness*: it goes on while its keenness exceeds a level. One level is one
-policy, and a higher level stops everyone sooner or at the same stage; so one sort gives cost and error of every level.
+policy, and a higher level stops each example at the same stage or sooner; so one sort gives cost and error of every
+level.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils import get_tags
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
 from ipforest._internal.examples import Labelled, weights_for
@@ -28,10 +27,11 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
 from ipforest.estimator.base import Given
+from ipforest.estimator.tags import tags_of_inner
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.session import Seller, Unit
 from ipforest.stopping.optimal_stopping import StagedRule
-from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin
+from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin, margin_in_words
 from ipforest.stopping.stopped import Stoppable, StoppedEstimator
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.walks import END, ONWARD, Purse, Routers, RouterTree, SeenStages, StageWalk, Walk, joined, n_outputs_of
@@ -199,7 +199,7 @@ class StagesInOrder:
     def stopped(self, rule: FittedRule, level: float) -> StagesInOrder:
         """Return the same stages with another rule and level."""
         other = copy(self)
-        other._rule, other._level, other._trees = rule, level, self._trees
+        other._rule, other._level = rule, level
         return other
 
     def compact(self, *, keep_passed: bool = True) -> StagesInOrder:
@@ -437,11 +437,10 @@ class StagesInOrder:
         rows = np.array([row])
         signal = abs(self._signal(progress, rows)[0])
         is_target = self.answer(progress, rows).shape[1] == 1
-        moved = f"the last stage moved the answer by {signal:.4g}"
-        apart = f"the two likeliest classes are {signal:.3f} apart"
-        if self._class_costs is not None:
-            apart = f"the two cheapest labels are {signal:.4g} apart in expected cost"
-        return f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it; {moved if is_target else apart}"
+        state = margin_in_words(signal, self._class_costs)
+        if is_target:
+            state = f"the last stage moved the answer by {signal:.4g}"
+        return f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it; {state}"
 
     def paths_of(self, X: Array, y: Array, loss: Loss, answers: StageOutputs | None = None) -> StoppingPaths:
         """Note what examples see, and which units they buy, when no example stops.
@@ -586,12 +585,7 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         return policy.stopped(self.rule_, self.level_)
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self._base)
-        tags.estimator_type, tags.regressor_tags = inner.estimator_type, inner.regressor_tags
-        tags.classifier_tags = inner.classifier_tags and replace(inner.classifier_tags, multi_label=False)
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        return tags
+        return tags_of_inner(super().__sklearn_tags__(), self._base)
 
 
 def _own_forests(stage: Stage) -> tuple[Any, ...]:

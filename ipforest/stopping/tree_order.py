@@ -25,8 +25,7 @@ def order_trees(
 
     The loss of the first trees is the squared error of their class probabilities (Brier); their cost is what examples
     pay for all features that they test. Greedily, the next tree is the one that lowers the loss most per additional
-    price; a
-    tree that costs nothing more comes at once.
+    price; a tree that costs nothing more comes at once.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ class _Prefixes:
         leaves = trees.leaves(examples)
         self.parts = self._contributions(leaves)
         uses = trees.first_uses(leaves, costs)
-        tree_of_node = np.searchsorted(trees.tree_offsets, trees.internal_nodes, side="right") - 1
+        tree_of_node = trees.tree_of_node[trees.internal_nodes]
         self.needs = np.zeros((trees.n_trees, self.n_samples, costs.n_units), dtype=bool)
         first = np.repeat(tree_of_node, np.diff(uses.indptr)), uses.example[uses.indices], uses.unit[uses.indices]
         self.needs[first] = True
@@ -77,8 +76,6 @@ class _Prefixes:
     def _contributions(self, leaves: Array) -> FloatArray:
         """Return what each tree adds, shape (n_trees, n_samples, n_outputs)."""
         trees = self._trees
-        if not isinstance(trees, BoostedTrees):
-            return trees.value[leaves]
         parts = np.zeros((*leaves.shape, trees.base_score.size))
         for tree, first in enumerate(trees.first_output.tolist()):
             parts[tree, :, first : first + trees.value.shape[1]] = trees.value[leaves[tree]]

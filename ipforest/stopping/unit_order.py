@@ -23,7 +23,8 @@ from ipforest.session import Seller, Unit
 
 ORDERS = ("importance", "path", "forward")
 
-TIE = 1e-12
+LEAST_PRICE = 1e-12
+"""Stands for a price of 0 where something is divided by prices."""
 
 LOCAL_LEAF = 0.005
 """Share of the examples that a leaf has at least in the forest in which importance is measured for each example."""
@@ -111,7 +112,7 @@ def by_price(seller: Seller, worth: FloatArray, bought: Sequence[Unit], n_more: 
     needs, price = seller.needs(ordered).any(axis=0), seller.costs.float_unit_costs
     left, values = seller.needs(remaining) & ~needs, np.array([worth[unit.index] for unit in remaining])
     for _ in range(min(n_more, len(remaining))):
-        best = int(np.argmax(values / np.maximum(left @ price, TIE)))
+        best = int(np.argmax(values / np.maximum(left @ price, LEAST_PRICE)))
         ordered.append(remaining.pop(best))
         needs = left[best]
         left, values = np.delete(left, best, axis=0) & ~needs, np.delete(values, best)
@@ -120,7 +121,7 @@ def by_price(seller: Seller, worth: FloatArray, bought: Sequence[Unit], n_more: 
 
 def price_left(seller: Seller, unit: Unit, bought: Sequence[Unit]) -> float:
     """Compute what a unit still costs once others are bought, never 0."""
-    return max(seller.price_after(unit, bought), TIE)
+    return max(seller.price_after(unit, bought), LEAST_PRICE)
 
 
 def _importance(estimator: Any, training: Labelled, validation: Labelled, seller: Seller) -> FloatArray:

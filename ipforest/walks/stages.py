@@ -16,7 +16,7 @@ from ipforest.ensemble.links import link_one
 from ipforest.ensemble.routing import Splits, child
 from ipforest.walks.purse import walked
 from ipforest.walks.rules import RuleTables, keenness
-from ipforest.walks.trees import MEAN, RouterTree, base_score_of, first_outputs, link_of, margin, or_none, packed
+from ipforest.walks.trees import MEAN, RouterTree, link_of, margin, or_none, packed
 
 END = -1
 """Where examples go on from a last stage."""
@@ -278,7 +278,7 @@ def joined(ensembles: Sequence[Forest | BoostedTrees], columns: Sequence[IntArra
     sets = np.cumsum([0, *(part.others.size for part in parts)])
     listed = np.cumsum([0, *(part.listed.size for part in parts)])
     n_values = [trees.value.shape[1] for trees in ensembles]
-    margins = [base_score_of(trees) for trees in ensembles]
+    margins = [trees.base_score for trees in ensembles]
 
     def moved(name: str, starts: IntArray, dtype: type) -> Array:
         arrays = [getattr(part, name) for part in parts]
@@ -314,6 +314,6 @@ def joined(ensembles: Sequence[Forest | BoostedTrees], columns: Sequence[IntArra
         np.array([each.size for each in margins], dtype=np.int64),
         np.array([link_of(trees) for trees in ensembles], dtype=np.int64),
         np.array([trees.dtype == np.float32 for trees in ensembles], dtype=bool),
-        flat([first_outputs(trees) for trees in ensembles], np.int32),
+        flat([trees.first_output for trees in ensembles], np.int32),
         stacked([each[None] for each in margins], max((each.size for each in margins), default=1)),
     )

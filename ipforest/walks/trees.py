@@ -381,17 +381,7 @@ ONWARD = RouterTree(np.array([-1]), np.array([-1]), _HERE, np.zeros(1), _NO, _NO
 
 def link_of(trees: Forest | BoostedTrees) -> int:
     """Return the number that the link of trees has in kernels."""
-    return LINKS.index(trees.link) if isinstance(trees, BoostedTrees) else MEAN
-
-
-def base_score_of(trees: Forest | BoostedTrees) -> FloatArray:
-    """Return what each margin is before the first tree, shape (n_margins,)."""
-    return trees.base_score if isinstance(trees, BoostedTrees) else np.zeros(trees.value.shape[1])
-
-
-def first_outputs(trees: Forest | BoostedTrees) -> Array:
-    """Return the first output to which each tree adds."""
-    return trees.first_output if isinstance(trees, BoostedTrees) else np.zeros(trees.n_trees, dtype=np.int32)
+    return MEAN if trees.link == "mean" else LINKS.index(trees.link)
 
 
 def n_outputs_of(trees: Forest | BoostedTrees) -> int:

@@ -26,6 +26,7 @@ from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, read_costs
 from ipforest.estimator.checks import is_fitted
 from ipforest.estimator.predicting import Answers
+from ipforest.estimator.tags import tags_of_inner
 from ipforest.session import Known, Purchase, Session, Unit, told_by_unit
 from ipforest.tabular.name_matching import closest
 from ipforest.tabular.preprocessing import source_columns
@@ -353,23 +354,23 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         }
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.estimator_type, tags.regressor_tags = inner.estimator_type, inner.regressor_tags
-        tags.classifier_tags, tags.target_tags = inner.classifier_tags, inner.target_tags
+        tags = tags_of_inner(super().__sklearn_tags__(), self.estimator)
         tags.input_tags = get_tags(self.preprocessing).input_tags
         return tags
 
 
 class Parted(NamedTuple):
-    """A fitted model in two parts.
+    """A fitted model, and its two parts.
 
     Parameters
     ----------
+    whole : estimator or Pipeline
     buyer : BudgetedEstimator
     encode : callable (table) -> examples
         What the buyer sees of a table.
     """
 
+    whole: Any
     buyer: BudgetedEstimator
     encode: Callable[[Any], Any]
 
@@ -384,13 +385,13 @@ def parted(model: Any) -> Parted:
     """
     if isinstance(model, BudgetedPipeline):
         check_is_fitted(model)
-        return Parted(model.estimator_, model._transformed)
+        return Parted(model, model.estimator_, model._transformed)
     steps = model if isinstance(model, Pipeline) else [model]
     buyer = steps[-1]
     if not isinstance(buyer, BudgetedEstimator):
         raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(buyer).__name__}")
     check_is_fitted(buyer)
-    return Parted(buyer, (lambda table: table) if len(steps) == 1 else model[:-1].transform)
+    return Parted(model, buyer, (lambda table: table) if len(steps) == 1 else model[:-1].transform)
 
 
 def _as_inside(name: str) -> Any:

@@ -1,8 +1,7 @@
 """Certificates of a whole path on disk: every breakpoint, every pruning, one flow.
 
 The container is that of `proofs.certificates.archive`, with ``format`` "ipforest path certificate" and, with
-the common parts,
-these arrays:
+the common parts, these arrays:
 
 =================== =================================================================
 array               meaning

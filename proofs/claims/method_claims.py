@@ -19,7 +19,7 @@ from ipforest.solvers import MissingSolverError, solve
 from proofs.claims.claim import COUNTEREXAMPLE, EXHAUSTIVE, Claim, Ruling, sample_of
 from proofs.claims.paper_figures import figure_instance
 from proofs.crosschecks.brute_force import prunings
-from proofs.crosschecks.random_instances import random_instance
+from proofs.crosschecks.random_instances import random_instance, random_lambda
 from proofs.integrality.polytopes import polytope
 from proofs.integrality.vertices import vertices
 
@@ -154,7 +154,7 @@ def multipliers_close_the_gap(rng: np.random.Generator) -> tuple[Ruling, str]:
     examined = 0
     while examined < 60:
         instance = random_instance(rng, 7)
-        lam = Fraction(int(rng.integers(0, 20)), int(rng.integers(1, 10)))
+        lam = random_lambda(rng)
         result = solve(instance, lam)
         if result.flow is None:
             return Ruling.INCONSISTENT, "the minimum cut carries no flow"

@@ -26,7 +26,7 @@ from proofs.claims.machine_checked import BrokenProofError, CoqMissingError, com
 from proofs.claims.paper_figures import NODES, figure_instance
 from proofs.crosschecks.brute_force import prunings
 from proofs.crosschecks.definition import lower_frontier
-from proofs.crosschecks.random_instances import random_instance
+from proofs.crosschecks.random_instances import random_instance, random_lambda
 from proofs.integrality.polytopes import budget_polytope, cost_row, error_row, polytope, value
 from proofs.integrality.simplex import random_objectives, survey_vertices
 from proofs.integrality.vertices import (
@@ -217,7 +217,7 @@ def flows_prove_optimality(rng: np.random.Generator) -> tuple[Ruling, str]:
     verified = 0
     for _ in range(100):
         instance = random_instance(rng, 6)
-        lam = Fraction(int(rng.integers(0, 20)), int(rng.integers(1, 10)))
+        lam = random_lambda(rng)
         result = solve(instance, lam)
         verdict = verify_optimality(instance, result)
         if not verdict or result.objective != min(instance.objective(pruning, lam) for pruning in prunings(instance)):
@@ -352,7 +352,7 @@ def exact_forms_agree(rng: np.random.Generator) -> tuple[Ruling, str]:
             continue
         points = {name: vertices(polytope(instance, name)) for name in ("ip3", "compact", "closure")}
         for _ in range(4):
-            lam = Fraction(int(rng.integers(0, 20)), int(rng.integers(1, 10)))
+            lam = random_lambda(rng)
             best = min(instance.objective(pruning, lam) for pruning in prunings(instance))
             for name, corners in points.items():
                 optimum = min(_objective(instance, name, lam, point) for point in corners)
@@ -394,7 +394,7 @@ def thresholds_round_fractional_points(rng: np.random.Generator) -> tuple[Ruling
     rounded = better = 0
     for _ in range(200):
         instance = random_instance(rng, 8)
-        lam = Fraction(int(rng.integers(0, 20)), int(rng.integers(1, 10)))
+        lam = random_lambda(rng)
         x, w = random_fractional_point(rng, instance)
         result = round_by_threshold(instance, lam, x, w)
         rounded += 1
@@ -507,8 +507,7 @@ def counts_are_bounded(rng: np.random.Generator) -> tuple[Ruling, str]:
 
 
 def _most_units_on_a_path(instance: PruningInstance) -> int:
-    trees = np.searchsorted(instance.tree_offsets, instance.internal_nodes[instance.triple_node], side="right")
-    pairs = np.stack([trees, instance.acquisition_example[instance.indices]])
+    pairs = np.stack([instance.triple_tree, instance.acquisition_example[instance.indices]])
     return int(np.unique(pairs, axis=1, return_counts=True)[1].max(initial=0))
 
 

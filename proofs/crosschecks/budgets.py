@@ -3,7 +3,7 @@
 Required of each answer:
 
 - the pruning is closed under parents and within the budget, and its error and cost are the ones reported;
-- the bound exceeds no error that anyone found within the budget;
+- the bound exceeds no error that any method found within the budget;
 - an exact method ends with status "optimal", bound equal to error, and the least error;
 - the mixture of prunings is one, keeps the budget on average, and has the error of the lower frontier.
 """
@@ -67,13 +67,10 @@ def budget_answers(
     least = min(errors, default=None)
     relaxed = _relaxed_errors(valid, budget, definition)
     return [
-        Answer(
-            method=name,
-            status=str(result.status),
-            objective=result.error,
-            bound=result.bound,
-            n_kept=result.pruning.n_kept,
-            runtime_s=result.runtime_s,
+        Answer.of(
+            name,
+            result,
+            result.error,
             is_best=result.error == least,
             problems=(
                 *_claim_problems(result, budget, definition),
@@ -99,7 +96,7 @@ def _claim_problems(result: BudgetResult, budget: Fraction, definition: Definiti
 
 
 def _disagreements(name: str, result: BudgetResult, least: Fraction | None) -> list[str]:
-    """List where an answer differs from the best that anyone found."""
+    """List where an answer differs from the best that any method found."""
     found = []
     if least is not None and result.bound > least:
         found.append(f"its bound {result.bound} exceeds the error {least} of a pruning within the budget")

@@ -5,7 +5,7 @@ budget are those of `proofs.crosschecks.budgets`. What is required of each answe
 arrays by `proofs.crosschecks.definition`:
 
 - the pruning is closed under parents, and its error, cost and objective are the ones reported;
-- the bound exceeds neither the objective nor any pruning found by anyone;
+- the bound exceeds neither the objective nor that of any pruning found;
 - an exact method ends with status "optimal", bound equal to objective, and the same objective as the others;
 - a program without an integral relaxation (IP1), of which only HiGHS says that its search ended, has found the same
   objective as the others when it says so;
@@ -167,18 +167,7 @@ def crosscheck(
         problems += _disagreements(instance, name, result, best, values.get(name), optimal)
         if name in paths:
             problems += _path_problems(paths[name], definition)
-        answers.append(
-            Answer(
-                method=name,
-                status=str(result.status),
-                objective=result.objective,
-                bound=result.bound,
-                n_kept=result.pruning.n_kept,
-                runtime_s=result.runtime_s,
-                is_best=result.objective == best,
-                problems=tuple(problems),
-            )
-        )
+        answers.append(Answer.of(name, result, result.objective, is_best=result.objective == best, problems=problems))
     answers += [
         _least_error_answer(name, instance, method, definition)
         for name, method in at_lambda.items()
@@ -313,7 +302,7 @@ def _disagreements(
     value: Fraction | None,
     optimal: Mapping[str, Kept],
 ) -> list[str]:
-    """List where an answer differs from the best that anyone found."""
+    """List where an answer differs from the best that any method found."""
     found = []
     if best is not None and result.bound > best:
         found.append(f"its bound {result.bound} exceeds the objective {best} of a pruning of {', '.join(optimal)}")
@@ -348,16 +337,7 @@ def _least_error_answer(name: str, instance: PruningInstance, method: Method, de
     problems = [fault] if fault is not None else _misreported(definition, result, free)
     if result.status is not Status.OPTIMAL or result.error != least:
         problems.append(f"has error {result.error} and ended as {str(result.status)!r}; the least error is {least}")
-    return Answer(
-        method=name,
-        status=str(result.status),
-        objective=result.objective,
-        bound=result.bound,
-        n_kept=result.pruning.n_kept,
-        runtime_s=result.runtime_s,
-        is_best=result.error == least,
-        problems=tuple(problems),
-    )
+    return Answer.of(name, result, result.objective, is_best=result.error == least, problems=problems)
 
 
 def _is_exact(name: str) -> bool:

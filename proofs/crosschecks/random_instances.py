@@ -19,6 +19,11 @@ def random_instance(rng: np.random.Generator, max_internal: int = 9) -> PruningI
     return draw_instance(lambda low, high: int(rng.integers(low, high + 1)), max_internal)
 
 
+def random_lambda(rng: np.random.Generator) -> Fraction:
+    """Draw a lambda between 0 and 19."""
+    return Fraction(int(rng.integers(0, 20)), int(rng.integers(1, 10)))
+
+
 def draw_instance(integer: IntegerSource, max_internal: int = 9, max_trees: int = 3) -> PruningInstance:
     """Build an instance from a source of integers (a generator, or Hypothesis).
 

@@ -344,12 +344,7 @@ class _Look:
         return [*rows, self._row(VALID, optimum, checks.solves, problems, Evidence.SAMPLE)]
 
     def relaxation(self) -> list[Row]:
-        few = [
-            problem
-            for problem in self.small
-            if len(checks.program_of(self.formulation, problem).columns) <= checks.MAX_VERTEX_COLUMNS
-        ]
-        rows = []
+        rows, few = [], self._with_few_columns()
         if few:
             claim = f"{INTEGRAL} (all vertices)"
             rows.append(self._row(RELAXATION, claim, checks.integral_vertices, few, Evidence.EXHAUSTIVE))
@@ -445,12 +440,7 @@ class _Look:
         return Row(RELAXATION, "gap between IP1 and IP3 that is closed", None, Evidence.MEASURED, len(shares), detail)
 
     def matrix(self) -> list[Row]:
-        rows = self._unimodularity()
-        few = [
-            problem
-            for problem in self.small
-            if len(checks.program_of(self.formulation, problem).columns) <= checks.MAX_VERTEX_COLUMNS
-        ]
+        rows, few = self._unimodularity(), self._with_few_columns()
         if few and all(matrices.is_zero_one(self.formulation, problem) for problem in self.small):
             rows.append(self._row(MATRIX, "perfect", matrices.perfect, few, Evidence.EXHAUSTIVE))
             rows.append(self._row(MATRIX, "ideal", matrices.ideal, few, Evidence.EXHAUSTIVE))
@@ -531,6 +521,10 @@ class _Look:
 
     def _columns(self, problem: Problem) -> tuple[str, ...]:
         return checks.program_of(self.formulation, problem).columns
+
+    def _with_few_columns(self) -> list[Problem]:
+        """List the small problems all of whose vertices are enumerated."""
+        return [problem for problem in self.small if len(self._columns(problem)) <= checks.MAX_VERTEX_COLUMNS]
 
 
 def _not_onto(target: str) -> Check:

@@ -508,7 +508,7 @@ def test_the_reader_needs_numpy_alone() -> None:
     )
     assert json.loads(found.stdout) == model.predict(rows).tolist()
     lines = [line for line in (ROOM / "reader.py").read_text().splitlines() if line.strip()]
-    assert len([line for line in lines if not line.lstrip().startswith('"""')]) <= 209
+    assert len([line for line in lines if not line.lstrip().startswith('"""')]) <= 200
 
 
 def test_what_comes_with_a_feature_is_known_with_it() -> None:
@@ -636,5 +636,5 @@ def test_the_reader_takes_null_for_missing_and_texts_of_numbers() -> None:
     for row in rows:
         row[2] = None if row[2] is None else "abcd"[int(float(row[2]))]
     assert reader.predict(rows) == model.predict(others).tolist()
-    with pytest.raises(ValueError, match="could not convert string to float: 'x'"):
+    with pytest.raises(ValueError, match=r"3: expected a number, got 'x'"):
         reader.predict([["x"] * 4])

@@ -287,6 +287,17 @@ def test_forest_arrays_are_read_only_and_pickle() -> None:
     np.testing.assert_array_equal(copy.predict(X_NEW), forest.predict(X_NEW))
 
 
+def test_a_forest_sums_as_boosted_trees_and_divides() -> None:
+    y = np.digitize(np.nan_to_num(X_NEW).sum(axis=1), [-1, 1])
+    forest = Forest.from_sklearn(RandomForestClassifier(4, max_depth=3, random_state=0).fit(X_NEW, y))
+    total, leaves = np.tile(forest.base_score, (len(X_NEW), 1)), forest.leaves(forest.checked_examples(X_NEW))
+    for reached, first in zip(leaves, forest.first_output.tolist(), strict=True):
+        total[:, first : first + forest.value.shape[1]] += forest.value[reached]
+        assert np.unique(forest.tree_of_node[reached]).size == 1
+    assert forest.link == "mean"
+    np.testing.assert_array_equal(total / forest.n_trees, forest.predict_proba(X_NEW))
+
+
 def test_repr_tells_the_size() -> None:
     forest = Forest.from_sklearn(fitted("classifier", "forest of roots_only"))
     assert repr(forest) == "Forest(3 trees, 3 nodes, 0 internal, 7 features, 3 classes)"
