@@ -1,6 +1,7 @@
 """The command line: ``ipforest COMMAND``, one module per command.
 
-Exit codes: 0 done, 1 a check failed, 2 wrong usage or bad input, 130 interrupted, 141 what reads the output has ended.
+Exit codes: 0 done, 1 a check failed, 2 wrong usage or bad input, 130 interrupted, 141 what reads the output has ended,
+143 terminated.
 The commands import what they need when they run, and are imported where an interrupt is caught; together with the
 solver registry and `ipforest.testing` they are the only code of this package that reaches up, to `formulations` and
 `proofs`.
@@ -9,15 +10,17 @@ solver registry and `ipforest.testing` they are the only code of this package th
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import contextmanager
 from importlib import import_module
 
-from ipforest.cli.exit_codes import BAD_INPUT, INTERRUPTED, PIPE_CLOSED
+from ipforest.cli.exit_codes import BAD_INPUT, INTERRUPTED, PIPE_CLOSED, TERMINATED
 
 TYPE_CHECKING = False  # as in `typing`, which like `argparse` is imported where an interrupt is caught
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 COMMANDS = (
     *("demo", "fit", "predict", "report", "session", "rules"),
@@ -28,26 +31,65 @@ COMMANDS = (
 """The modules, in the order of the help."""
 
 
+EXPECTED = ValueError, TypeError, OverflowError, OSError, ImportError
+"""Errors that are told in a line."""
+
+
+class Terminated(KeyboardInterrupt):
+    """The command was asked to end (SIGTERM): it ends as at an interrupt, with its temporary files and workers."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     debug = True
     try:
-        options = build_parser().parse_args(arguments)
-        debug = options.debug
-        code: int = options.run(options)
-        sys.stdout.flush()
+        with _terminations_as_interrupts():
+            options = build_parser().parse_args(arguments)
+            debug = options.debug
+            code: int = options.run(options)
+            sys.stdout.flush()
     except BrokenPipeError:  # what reads the output has ended, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
-    except KeyboardInterrupt:
-        print("ipforest: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except (ValueError, TypeError, OverflowError, OSError, ImportError) as problem:
-        if debug:
+    except (KeyboardInterrupt, Exception) as problem:
+        interrupt = _interrupt_of(problem)
+        if interrupt is not None:
+            exec("")  # after an interrupt within exec, as in dataclasses, Python would not end with this code
+            is_terminated = isinstance(interrupt, Terminated)
+            print(f"ipforest: {'terminated' if is_terminated else 'interrupted'}", file=sys.stderr)
+            return TERMINATED if is_terminated else INTERRUPTED
+        if debug or not isinstance(problem, EXPECTED):
             raise
         print(f"ipforest: error: {_told(problem)}", file=sys.stderr)
         return BAD_INPUT
     return code
+
+
+@contextmanager
+def _terminations_as_interrupts() -> Iterator[None]:
+    """Raise `Terminated` at SIGTERM while the block runs, unless somebody has said what is done then."""
+    try:
+        is_free = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        if is_free:
+            signal.signal(signal.SIGTERM, _terminate)
+    except ValueError:  # outside of the main thread, which signals go to
+        is_free = False
+    try:
+        yield
+    finally:
+        if is_free:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise Terminated
+
+
+def _interrupt_of(problem: BaseException | None) -> KeyboardInterrupt | None:
+    """Return the interrupt that an error comes of: one in `__set_name__`, say, reaches us as a RuntimeError."""
+    while problem is not None and not isinstance(problem, KeyboardInterrupt):
+        problem = problem.__cause__ or problem.__context__
+    return problem
 
 
 def _told(problem: Exception) -> str:

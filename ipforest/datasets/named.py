@@ -102,6 +102,13 @@ def names() -> list[str]:
     return [*BUNDLED, *GENERATED, *stored]
 
 
+def stored_file(name: str) -> Path | None:
+    """Return the file of the data folder that a name stands for, None for other data sets."""
+    folder = _folder()
+    path = None if folder is None or name in (*BUNDLED, *GENERATED) else folder / f"{name}.npz"
+    return path if path is not None and path.is_file() else None
+
+
 def load(name: str) -> Dataset:
     """Load a data set by name.
 

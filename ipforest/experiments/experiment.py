@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +22,7 @@ from ipforest._internal.files import write_figure, write_text
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import json_object, records_to_csv
 from ipforest.datasets import DATA_VARIABLE
-from ipforest.experiments.paper_data import available
+from ipforest.experiments.paper_data import available, digests
 
 Cell: TypeAlias = dict[str, Any]
 Record: TypeAlias = dict[str, Any]
@@ -29,6 +31,10 @@ OURS = "ours"
 """The setting that every experiment has, its default."""
 
 PACKAGES = ("ipforest", "numpy", "scipy", "scikit-learn", "numba", "joblib")
+
+
+PARTS_OF_CELL = {"cell": dict, "seconds": float, "records": list, "data": dict}
+"""What the file of a finished cell holds; "data" says of which files, as `Experiment.data_of` gives them."""
 
 
 class Steps(NamedTuple):
@@ -126,6 +132,10 @@ class Experiment:
         cells = self.steps.cells(quick, seed)
         return [cell if settings == OURS or self.unaffected(cell) else {**cell, "settings": settings} for cell in cells]
 
+    def data_of(self, cell: Cell) -> dict[str, str]:
+        """Return the files of the data folder that a cell is about, by name, each with a hash of its content."""
+        return digests([cell["data"]] if "data" in cell else self.data)
+
     def files(self, directory: str | Path, cells: list[Cell]) -> list[Path]:
         """List where the results of cells are kept."""
         return [Path(directory) / "cells" / f"{self.stem}-{_key(cell)}.json" for cell in cells]
@@ -210,13 +220,46 @@ def settings_of(cell: Cell) -> str:
 
 
 def read_cell(file: Path) -> dict[str, Any]:
-    """Read what a finished cell gave."""
+    """Read what a finished cell gave.
+
+    Raises
+    ------
+    ValueError
+        The file holds something else; the message names it.
+    """
     try:
-        return json_object(file.read_text())
+        found = json_object(file.read_text(encoding="utf-8"))
+        found = {"data": {}, **found}
+        for key, kind in PARTS_OF_CELL.items():
+            if not isinstance(found.get(key), kind):
+                raise ValueError(f"{found.get(key)!r} for {key}")
+        if not all(isinstance(record, dict) for record in found["records"]):
+            raise ValueError("records that are no objects")
     except ValueError as problem:
         raise ValueError(
             f"{file}: expected the results of a finished cell (delete it to run the cell again), got: {problem}"
         ) from None
+    return found
+
+
+def _finished(experiment: Experiment, cells: list[Cell], files: list[Path]) -> list[dict[str, Any]]:
+    """Read what is there of the results of cells; those of other cells or of other data are refused."""
+    finished = []
+    for cell, file in zip(cells, files, strict=True):
+        if not file.exists():
+            continue
+        found = read_cell(file)
+        if found["cell"] != json.loads(json.dumps(cell)):
+            raise ValueError(f"{file}: expected the results of {cell}, got those of {found['cell']}; delete it")
+        data = experiment.data_of(cell)
+        changed = [name for name, digest in found["data"].items() if data.get(name) != digest]
+        if changed:
+            raise ValueError(
+                f"{file}: expected results on the file {changed[0]}.npz of the data folder as it is now, got those on "
+                "another; delete them to run their cells again, or use another folder"
+            )
+        finished.append(found)
+    return finished
 
 
 def reproduce(
@@ -267,21 +310,23 @@ def reproduce(
         )
     files = experiment.files(directory, cells)
     files[0].parent.mkdir(parents=True, exist_ok=True)
+    _finished(experiment, cells, files)  # what cannot be used is told before any work
     waiting = [(cell, file) for cell, file in zip(cells, files, strict=True) if not file.exists()]
-    done = len(cells) - len(waiting)
     work = (
         delayed(_run_cell)(experiment.steps.run, number, cell)
-        for number, (cell, _) in enumerate(waiting)
-        if monotonic() < last_start
+        for number, (cell, file) in enumerate(waiting)
+        if monotonic() < last_start and not file.exists()  # another process may work in the same folder
     )
-    for number, records, seconds in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
+    with _without_interrupts():  # of the workers that are started here, for good: this process ends them
+        results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work)
+    for number, records, seconds in results:
         cell, file = waiting[number]
-        write_text(file, json.dumps({"cell": cell, "seconds": seconds, "records": records}))
-        done += 1
-        progress(done / len(cells), " ".join(str(value) for value in cell.values()))
-    if done == 0:
+        found = {"cell": cell, "seconds": seconds, "records": records, "data": experiment.data_of(cell)}
+        write_text(file, json.dumps(found))
+        progress(sum(file.exists() for file in files) / len(files), " ".join(map(str, cell.values())))
+    finished = _finished(experiment, cells, files)
+    if not finished:
         raise TimeoutError(f"minutes: expected enough for the first of {len(cells)} cells, got {minutes}")
-    finished = [read_cell(file) for file in files if file.exists()]
     records = [{**entry["cell"], **record} for entry in finished for record in entry["records"]]
     return Reproduction(
         experiment=experiment,
@@ -294,8 +339,21 @@ def reproduce(
         differences=experiment.differences(quick=quick),
         versions={"python": platform.python_version(), **{package: version(package) for package in PACKAGES}},
         seconds=sum(entry["seconds"] for entry in finished),
-        unfinished=len(cells) - done,
+        unfinished=len(cells) - len(finished),
     )
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Put interrupts of this thread off to the end of the block; processes that are started in it see none at all."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _values(cells: list[Cell], key: str) -> list[Any]:

@@ -8,7 +8,12 @@ for ``yahoo.npz`` queries). `ipforest data NAME FILE` makes them from the files 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -16,6 +21,7 @@ from ipforest import datasets
 from ipforest._internal.arrays import Array, IntArray
 from ipforest.costs import FeatureCosts
 from ipforest.datasets.distributed import SPLIT_SEED, drawn_parts
+from ipforest.datasets.named import stored_file
 from ipforest.experiments.parts import Parts
 
 STAND_INS = {"miniboone": "miniboone_5k", "forest": "covertype_93k", "sonar": "sonar", "heart": "heart_statlog"}
@@ -53,6 +59,27 @@ def available(name: str) -> bool:
     """Whether a paper's data set, or what stands for it, can be loaded."""
     stored = datasets.names()
     return name in stored or STAND_INS.get(name) in stored
+
+
+def digests(names: Iterable[str]) -> dict[str, str]:
+    """Return the files of the data folder that stand behind some names, each with a hash of its arrays.
+
+    Data sets that are bundled or generated have no file.
+    """
+    stored = {name if stored_file(name) else STAND_INS.get(name, name) for name in names}
+    files = {name: stored_file(name) for name in sorted(stored)}
+    return {name: _digest(file) for name, file in files.items() if file is not None}
+
+
+@cache
+def _digest(file: Path) -> str:
+    """Hash the check sums in a .npz, which do not tell when it was written."""
+    try:
+        with ZipFile(file) as arrays:
+            sums = sorted((entry.filename, entry.CRC) for entry in arrays.infolist())
+    except BadZipFile:
+        return "damaged"
+    return sha256(str(sums).encode()).hexdigest()[:16]
 
 
 def load_whole(name: str) -> tuple[Array, Array]:

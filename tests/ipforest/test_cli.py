@@ -740,6 +740,31 @@ def test_an_interrupt_while_commands_are_imported_is_told_in_a_line(monkeypatch,
     assert capsys.readouterr().err == "ipforest: interrupted\n"
 
 
+def test_an_interrupt_that_python_makes_another_error_of_is_an_interrupt(monkeypatch, capsys) -> None:
+    class Wrapper:
+        def __set_name__(self, owner, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("ipforest.cli.import_module", lambda name: type("Imported", (), {"wrapper": Wrapper()}))
+    assert main(["versions"]) == 130
+    assert capsys.readouterr().err == "ipforest: interrupted\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody is asked to end there")
+def test_a_command_that_is_asked_to_end_ends_in_order(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("ipforest.cli.import_module", lambda name: os.kill(os.getpid(), signal.SIGTERM))
+    assert main(["versions"]) == 143
+    assert capsys.readouterr().err == "ipforest: terminated\n"
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_python_ends_with_the_code_of_an_interrupt_within_exec(tmp_path) -> None:
+    code = "import sys, ipforest.cli as cli\ncli.import_module = lambda name: exec('raise KeyboardInterrupt')\n"
+    (tmp_path / "interrupted.py").write_text(f"{code}sys.exit(cli.main(['versions']))")
+    done = subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (130, b"ipforest: interrupted\n")
+
+
 def test_a_skops_file_with_foreign_types_is_refused(tmp_path) -> None:
     from skops import io
 

@@ -80,6 +80,58 @@ def test_a_damaged_cell_is_named(tmp_path):
         reproduce(counter.experiment(), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"seconds": None}, "finished cell .* got: None for seconds"),
+        ({"records": {}}, "finished cell .* got: {} for records"),
+        ({"records": [1]}, "finished cell .* got: records that are no objects"),
+        ({"cell": {"seed": 7}}, r"results of {'seed': 0}, got those of {'seed': 7}; delete it"),
+        ({"data": {"miniboone": "1"}}, "file miniboone.npz of the data folder as it is now, got those on another;"),
+    ],
+)
+def test_what_is_no_result_of_the_cell_is_told_before_any_work(tmp_path, change, expected):
+    counter = Counter()
+    counter.broken = False
+    experiment = counter.experiment()
+    reproduce(experiment, tmp_path, quick=True)
+    file = experiment.files(tmp_path, [{"seed": 0}])[0]
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(ValueError, match=f"{file.name}: expected .*{expected}"):
+        reproduce(experiment, tmp_path)
+    assert counter.runs == [0, 1]
+
+
+def test_results_on_a_file_of_the_data_folder_are_not_taken_for_those_on_another(tmp_path, monkeypatch):
+    monkeypatch.setenv("IPFOREST_DATA", str(tmp_path))
+    counter = Counter()
+    counter.broken = False
+    experiment = replace(counter.experiment(), data=("miniboone",))
+    np.savez(tmp_path / "miniboone_5k.npz", X=[[1.0]])
+    reproduce(experiment, tmp_path, quick=True)
+    np.savez(tmp_path / "miniboone.npz", X=[[1.0]])
+    with pytest.raises(ValueError, match=r"expected results on the file miniboone_5k\.npz .* got those on another"):
+        reproduce(experiment, tmp_path, quick=True)
+    (tmp_path / "miniboone.npz").unlink()
+    np.savez(tmp_path / "miniboone_5k.npz", X=[[1.0]])
+    reproduce(experiment, tmp_path, quick=True)
+    assert counter.runs == [0, 1]
+
+
+def test_a_cell_that_another_process_has_finished_meanwhile_is_not_run(tmp_path):
+    counter = Counter()
+    counter.broken = False
+    experiment = counter.experiment()
+    other = experiment.files(tmp_path, [{"seed": 3}])[0]
+
+    def write_other(share, message):
+        other.write_text(json.dumps({"cell": {"seed": 3}, "seconds": 1.0, "records": [{"value": 100}]}))
+
+    result = reproduce(experiment, tmp_path, progress=write_other)
+    assert counter.runs == [0, 1, 2]
+    assert (result.unfinished, result.rows[0]["sum"]) == (0, 109)
+
+
 def test_no_cell_is_begun_after_the_time_is_over(tmp_path, monkeypatch):
     counter = Counter()
     counter.broken = False
