@@ -269,19 +269,20 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldO
         if error_of is None:
             error_of = partial(self._mean_loss, codes)
         model = full_policy(self.estimator_)
-        full, waits = self._walk(model, X), bool(self.costs_.delayed.any())
+        full, whole = self._walk(model, X), self.max_cost is not None or bool(self.costs_.delayed.any())
         judged: list[MeasuredPair] = []
         for pair in pairs:
             if not judged or pair.gate is not judged[-1].pair.gate:
                 gate, cheap = self._walk(pair.gate, X), self._walk(pair.cheap, X)
             hard = gate.outputs[:, 0] > pair.threshold
-            if waits:  # what the gate was told narrows the rounds of the models
-                used = self._walk(GatedPolicy(pair.gate, pair.cheap, model, pair.threshold), X).used
+            if whole:  # a cap holds for what all three buy; what the gate was told narrows the rounds of the models
+                seen = self._walk(GatedPolicy(pair.gate, pair.cheap, model, pair.threshold), X, self.max_cost)
+                used, outputs = seen.used, seen.outputs
             else:
                 used = gate.used | np.where(hard[:, None], full.used, cheap.used)
+                outputs = np.where(hard[:, None], full.outputs, cheap.outputs)
             if accounting == "full model only":
                 used = np.where(hard[:, None], full.used, used)
-            outputs = np.where(hard[:, None], full.outputs, cheap.outputs)
             cost = float(self.costs_.cost_of(used).mean())
             judged.append(MeasuredPair(pair, error_of(outputs), cost, float(hard.mean())))
         return judged
@@ -326,9 +327,9 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldO
         pairs = [candidate.pair for candidate in candidates]
         return self._judged(pairs, self._checked(X), self._codes(np.asarray(y)), accounting, error_of)
 
-    def _walk(self, policy: Policy, X: Array) -> Answered:
+    def _walk(self, policy: Policy, X: Array, max_cost: object | None = None) -> Answered:
         """Let a policy alone answer examples."""
-        sessions = Sessions(policy, self._seller(), len(X))
+        sessions = Sessions(policy, self._seller(), len(X), max_cost=max_cost)
         sessions.see(X)
         return Answered(sessions.outputs, sessions.bought)
 

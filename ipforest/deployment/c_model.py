@@ -385,7 +385,7 @@ static bool foresee(const struct example *e, int ensemble, bool by_cost, double 
     if (averages) {
         for (int k = 0; k < N_OUTPUTS; k++)
             output[k] = margin[k] / (all ? n_trees : n_counted);
-        *width = (high[0] - low[0]) / n_trees;
+        *width = high[0] / n_trees - low[0] / n_trees;
         return settled;
     }
     linked(link, margin, n, output);

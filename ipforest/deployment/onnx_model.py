@@ -287,7 +287,7 @@ class _Ensemble:
         low, high = graph("Add", low, self.base), graph("Add", high, self.base)
         settled = self._settled(graph, low, high, costs) if self.classify else None
         if self.averages:
-            narrow = graph("Div", graph("Sub", low, high), float(self.root.size))
+            narrow = graph("Sub", *(graph("Div", each, float(self.root.size)) for each in (low, high)))
         else:
             narrow = graph("Sub", self.linked(graph, low), self.linked(graph, high))
         return graph("Gather", narrow, np.array(0), axis=1), settled

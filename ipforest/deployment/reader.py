@@ -141,7 +141,7 @@ class Trees(SimpleNamespace):
         counts = answers if not settled and (answers.any() or not self.averages) else np.ones_like(answers)
         total = self._sum(self.value, nodes, counts)
         if self.averages:
-            return total / counts.sum(), settled, float(low[0] - high[0]) / nodes.size
+            return total / counts.sum(), settled, float(low[0] / nodes.size - high[0] / nodes.size)
         outputs, least, most = (linked(self.link, each, self.classify) for each in (total + self.base, low, high))
         return outputs, settled, float((least - most)[0])
 

@@ -292,7 +292,7 @@ def forest_to_sklearn(forest: Forest) -> Any:
 
 def _require_known_trees(kind: type) -> None:
     """Require that this version of scikit-learn holds trees which compare numbers as they are written here."""
-    own = kind().fit([[0.0], [1.0]], [0, 1]).tree_
+    own = kind(random_state=0).fit([[0.0], [1.0]], [0, 1]).tree_
     state, (_, arguments, *_) = own.__getstate__(), own.__reduce__()
     fields = fields_of(state["nodes"])
     unknown = {*NODE_DTYPE.names} - NODE_FIELDS - {*fields}

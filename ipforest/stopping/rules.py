@@ -32,6 +32,9 @@ __all__ = [
     "stopping_curve",
 ]
 
+ROUNDING = 1e-9
+"""Share of the largest signal by which signals may differ that are equal but for the rounding of sums."""
+
 MAX_SCORED = 32
 """Levels of a rule that a measure of all examples together is computed at."""
 
@@ -144,7 +147,7 @@ def cross_fitted_keenness(rule: StoppingRule, paths: StoppingPaths, n_folds: int
     return keen
 
 
-def stopping_curve(keenness: FloatArray, paths: StoppingPaths) -> Curve:
+def stopping_curve(keenness: FloatArray, paths: StoppingPaths, rounding: float = 0.0) -> Curve:
     """Sum up cost and error of every level.
 
     Parameters
@@ -152,6 +155,9 @@ def stopping_curve(keenness: FloatArray, paths: StoppingPaths) -> Curve:
     keenness : ndarray of float64, shape (n_samples, n_stages)
         From `keenness_along` or `cross_fitted_keenness`.
     paths : StoppingPaths
+    rounding : float, default=0
+        Share of the largest keenness by which equal ones may differ: no level lies between these, and each lies half as
+        much above the keenness that it stops.
 
     Returns
     -------
@@ -161,6 +167,9 @@ def stopping_curve(keenness: FloatArray, paths: StoppingPaths) -> Curve:
     endurance = np.minimum.accumulate(keenness, axis=1)[:, :-1]
     goes_on = endurance > -inf
     levels, group = np.unique(-endurance[goes_on], return_inverse=True)
+    slack = rounding * float(np.abs(levels).max(initial=0.0)) if rounding else 0.0
+    is_first = np.append(True, np.diff(levels) > slack)[: levels.size]
+    group, levels = (np.cumsum(is_first) - 1)[group], levels[is_first] - slack / 2
 
     def summed(amounts: FloatArray) -> FloatArray:
         steps = np.bincount(group, weights=np.diff(amounts, axis=1)[goes_on], minlength=levels.size)
@@ -245,7 +254,7 @@ def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int, score: ScoreO
     if not hasattr(fitted, "tables"):
         _require_same_alone(fitted, keenness[0], paths)
     if isinstance(rule, ThresholdStopping):
-        curve = stopping_curve(keenness[0], paths)
+        curve = stopping_curve(keenness[0], paths, ROUNDING)
     else:
         keenness.append(cross_fitted_keenness(rule, paths, n_folds))
         own, unseen = (stopping_curve(keen, paths) for keen in keenness)

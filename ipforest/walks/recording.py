@@ -60,11 +60,16 @@ def record(walk: TreeWalk, table: Array) -> Recorded:
 
 
 class Standing(NamedTuple):
-    """Where the trees stand with an example: the feature that each waits for, what its node says, whether it counts."""
+    """Where the trees stand with an example: the feature that each waits for, whether its node counts, what it says.
+
+    What the leaves below the node say at least and at most is there as well.
+    """
 
     waits: Array
-    says: Array
     counts: Array
+    says: Array
+    lowest: Array
+    highest: Array
 
 
 @njit
@@ -80,7 +85,8 @@ def _record(
 ) -> None:
     n_trees, n_values = trees.splits.root.size, trees.value.shape[1]
     example, paid = unknown(trees, table.shape[1], outputs.shape[2]), np.empty(purse.unit_cost.size, np.bool_)
-    standing = Standing(np.empty(n_trees, np.int32), np.empty((n_trees, n_values)), np.empty(n_trees, np.bool_))
+    says, lowest, highest = np.empty((n_trees, n_values)), np.empty((n_trees, n_values)), np.empty((n_trees, n_values))
+    standing = Standing(np.empty(n_trees, np.int32), np.empty(n_trees, np.bool_), says, lowest, highest)
     for i in range(table.shape[0]):
         example.known[:], example.barred[:], example.node[:] = False, False, trees.splits.root
         paid[:] = False
@@ -119,26 +125,26 @@ def _record(
 @inner_njit
 def _stand_at_roots(trees: SeenTrees, example: Example, standing: Standing) -> None:
     """Begin where nothing is known."""
-    example.low[:], example.high[:] = 0.0, 0.0
-    if trees.link != MEAN:
-        example.low[:], example.high[:] = trees.base_score, trees.base_score
     for tree in range(standing.waits.size):
         _stand_at(trees, tree, example.node[tree], False, example, standing)
 
 
 @inner_njit
 def _look_on(trees: SeenTrees, class_costs: Array, x: Array, example: Example, standing: Standing) -> bool:
-    """Move the trees on that have waited for what is known by now, and answer; tell whether the label is settled."""
+    """Move the trees on that have waited for what is known by now, and answer; tell whether the label is settled.
+
+    Bounds are summed anew in the order of trees, as walks and sessions sum them: a rounding apart, a level of a rule
+    would part examples here that it does not part there.
+    """
     splits, averages = trees.splits, trees.link == MEAN
     n_counted = 0
-    example.counted[:], example.everything[:] = 0.0, 0.0
+    example.counted[:], example.everything[:], example.low[:], example.high[:] = 0.0, 0.0, 0.0, 0.0
     for tree in range(splits.root.size):
         if standing.waits[tree] != LEAF and example.known[standing.waits[tree]]:
-            before = node = example.node[tree]
+            node = example.node[tree]
             while splits.left[node] >= 0 and example.known[splits.feature[node]]:
                 feature = splits.feature[node]
                 node = child(splits, node, np.nan if example.barred[feature] else x[feature])
-            _bound(trees, tree, before, -1.0, example)
             _stand_at(trees, tree, node, averages, example, standing)
         n_counted += standing.counts[tree]
         for column in range(trees.value.shape[1]):
@@ -146,6 +152,12 @@ def _look_on(trees: SeenTrees, class_costs: Array, x: Array, example: Example, s
             if standing.counts[tree]:
                 example.counted[output] += standing.says[tree, column]
             example.everything[output] += standing.says[tree, column]
+            example.low[output] += standing.lowest[tree, column]
+            example.high[output] += standing.highest[tree, column]
+    if not averages:
+        for k in range(example.low.size):
+            example.low[k] += trees.base_score[k]
+            example.high[k] += trees.base_score[k]
     return conclude(trees, class_costs, example, n_counted)
 
 
@@ -158,13 +170,5 @@ def _stand_at(trees: SeenTrees, tree: int, node: int, counts: bool, example: Exa
     standing.counts[tree] = counts or is_leaf
     for column in range(trees.value.shape[1]):
         standing.says[tree, column] = trees.value[node, column]
-    _bound(trees, tree, node, 1.0, example)
-
-
-@inner_njit
-def _bound(trees: SeenTrees, tree: int, node: int, times: float, example: Example) -> None:
-    """Add what the leaves below a node say at least and at most to the bounds, or take it away."""
-    for column in range(trees.value.shape[1]):
-        output = trees.first_output[tree] + column
-        example.low[output] += times * trees.lowest[node, column]
-        example.high[output] += times * trees.highest[node, column]
+        standing.lowest[tree, column] = trees.lowest[node, column]
+        standing.highest[tree, column] = trees.highest[node, column]

@@ -4,8 +4,10 @@ import inspect
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
-from budgeted_estimators import CLASSIFIERS
+from budgeted_estimators import CLASSIFIERS, REGRESSORS
+from sklearn.base import is_classifier
 from sklearn.datasets import make_classification
 
 from ipforest import FeatureCosts
@@ -15,20 +17,24 @@ BUDGETS = (0, "1/2", 1, 3, 8, 30)
 COSTS = FeatureCosts([0, 5, 1, 1, 4, 4], [-1, 0, -1, 0, 1, 1], [1, 2])
 """A free feature, a price that is paid alone, and groups."""
 X, Y = make_classification(200, 6, n_informative=4, n_redundant=0, random_state=10)
+TARGETS = X[:, 0] + X[:, 1] * X[:, 2] + np.random.default_rng(1).normal(size=200)
 PROMISED = slice(0, 110)
+MAKERS = CLASSIFIERS | {f"{name} of a target": make for name, make in REGRESSORS.items()}
 
 
 def fitted(name: str) -> Any:
     """Fit on all examples; the budget holds on average over some of them."""
-    model = CLASSIFIERS[name](COSTS)
+    model = MAKERS[name](COSTS)
+    y = Y if is_classifier(model) else TARGETS
     takes = inspect.signature(model.fit).parameters
     if "X_cost" in takes:
-        return model.fit(X, Y, X_cost=X[PROMISED])
-    return model.fit(X, Y, X[PROMISED], Y[PROMISED]) if "X_val" in takes else model.fit(X, Y)
+        return model.fit(X, y, X_cost=X[PROMISED])
+    return model.fit(X, y, X[PROMISED], y[PROMISED]) if "X_val" in takes else model.fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(CLASSIFIERS))
+@pytest.mark.parametrize("name", list(MAKERS))
 def test_costs_are_within_the_budget_and_rise_with_it(name: str) -> None:
     model = fitted(name)
     paid = [0.0]
@@ -37,3 +43,28 @@ def test_costs_are_within_the_budget_and_rise_with_it(name: str) -> None:
         paid.append(float(at.cost(X[PROMISED]).mean()))
         assert paid[-1] <= float(nonnegative_fraction(budget, "budget")) + 1e-9
     assert all(low <= high + 1e-9 for low, high in pairwise(paid))
+
+
+@pytest.mark.parametrize(
+    "name", ["BudgetBoost with a cap, alternating", "Adapt-Lin before nearest neighbours, with a cap"]
+)
+def test_what_is_measured_of_models_with_a_cap_is_what_they_pay(name: str) -> None:
+    """Gated pairs were judged as if their full model might pay any amount."""
+    model = fitted(name).at_budget(30)
+    assert model.cost(X[PROMISED]).max() <= model.max_cost + 1e-9
+    np.testing.assert_allclose(model.frontier_.cost[model.choice_], model.cost(X[PROMISED]).mean())
+
+
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
+@pytest.mark.parametrize("name", ["BudgetBoost", "BudgetForest with a cap"])
+def test_regressors_stop_where_they_were_measured_to_stop(name: str) -> None:
+    """Bounds on targets were summed in another order than in predicting, and levels lay between equal ones."""
+    random = np.random.default_rng(1)
+    examples = random.normal(size=(120, 6))
+    targets = examples[:, 0] + examples[:, 1] * examples[:, 2] + examples[:, 3] / 2 + random.normal(size=120) / 3
+    held_out = examples[90:]
+    model = REGRESSORS[name](FeatureCosts([1, 2, 3, 4, 5, 2]))
+    model.fit(examples[:90], targets[:90], held_out, targets[90:])
+    for budget in (1, 2, 3, 4, 6, 8, 12):
+        at = model.at_budget(budget)
+        np.testing.assert_allclose(at.cost(held_out).mean(), at.frontier_.cost[at.choice_])

@@ -257,6 +257,13 @@ def test_round_trip_routes_missing_values(task: str, name: str) -> None:
     assert_same_predictions(forest, forest.to_sklearn(), X_NEW_MISSING)
 
 
+def test_writing_a_forest_draws_nothing_from_the_generator_of_others() -> None:
+    np.random.seed(0)
+    before = np.random.get_state()[2]
+    Forest.from_sklearn(fitted("classifier", "forest")).to_sklearn()
+    assert np.random.get_state()[2] == before
+
+
 def test_the_scikit_learn_forest_is_usable() -> None:
     forest = Forest.from_sklearn(fitted("classifier", "forest"))
     back = forest.prune(random_pruning(forest, seed=4)).to_sklearn()

@@ -56,6 +56,19 @@ def test_the_curve_is_what_stopping_at_each_level_comes_to(rule: OptimalStopping
         assert achieved(paths, stages_reached(keenness, level)) == pytest.approx((cost, error))
 
 
+def test_no_level_lies_between_signals_that_are_equal_but_for_rounding() -> None:
+    signal = np.array([[0.3], [0.3 + 1e-16], [0.3 - 1e-16], [0.5]]) @ [[1.0, 0.0]]
+    loss = np.tile([1.0, 0.0], (4, 1))
+    ones = np.ones(4, dtype=np.int64)
+    paths = StoppingPaths(signal, loss, ones, np.zeros((4, 1), dtype=np.int64), FeatureCosts([4]))
+    ((_, curve),) = learn_stopping(ThresholdStopping(), paths, 5)
+    np.testing.assert_array_equal(curve.cost, [0, 0, 3, 4])
+    for level, cost in zip(curve.level, curve.cost, strict=True):
+        for rounded in (1 - 1e-15, 1 + 1e-15):
+            stages = stages_reached(keenness_along(ThresholdStopping(), paths) * rounded, level)
+            assert achieved(paths, stages)[0] == cost
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_level_costs_and_loses_what_the_rule_does_even_where_the_folds_disagree(seed: int) -> None:
     rng = np.random.default_rng(seed)
