@@ -30,8 +30,8 @@ N_CHOOSING = 3
 SURE = 2
 """What gets better by so many standard errors is no luck."""
 
-CHOOSING_SAMPLES = 2**14
-"""Settings are chosen with trees that are grown on no more examples."""
+CHOOSING_SAMPLES = 2**13
+"""Settings are chosen with trees on so many examples, where these are a fourth at most of those that trees can have."""
 
 AT_ONCE = 2**16
 """Trees are grown on so many examples, together, before the time is looked at."""
@@ -79,8 +79,8 @@ class ForestsOnFeatures:
     """Trains averaged trees on sets of features.
 
     The kinds of trees, the sizes of leaves and what splits choose from are chosen as in `AveragedTrees`, out of bag, on
-    `N_CHOOSING` of the sets, with trees on `CHOOSING_SAMPLES` examples at most; the other sets take the settings of the
-    one among these that is nearest to them in size. Trees are grown on the codes of all examples, which the sets share.
+    `N_CHOOSING` of the sets, of many examples on some (`CHOOSING_SAMPLES`); the other sets take the settings of the one
+    among these that is nearest to them in size. Trees are grown on the codes of all examples, which the sets share.
     Those of extremely randomised trees, for which no sums per code are needed, are finer.
 
     Parameters
@@ -163,11 +163,9 @@ class ForestsOnFeatures:
 
     def _best(self, columns: IntArray, seed: int) -> tuple[tuple[TreeSettings, Forest], ...]:
         """Choose settings on a set of columns; return them with trees on as many examples as they are to have."""
-        fewer = min(CHOOSING_SAMPLES, self.max_samples or CHOOSING_SAMPLES)
-        chosen = replace(self, max_samples=fewer)._best_at_hand(columns, seed)
-        if n_drawn(self.weight, fewer) == n_drawn(self.weight, self.max_samples):
-            return chosen
-        return self._like(chosen, columns, seed)
+        if n_drawn(self.weight, self.max_samples) < 4 * CHOOSING_SAMPLES:
+            return self._best_at_hand(columns, seed)
+        return self._like(replace(self, max_samples=CHOOSING_SAMPLES)._best_at_hand(columns, seed), columns, seed)
 
     def _best_at_hand(self, columns: IntArray, seed: int) -> tuple[tuple[TreeSettings, Forest], ...]:
         """Choose settings on a set of columns; return them with the trees that told."""

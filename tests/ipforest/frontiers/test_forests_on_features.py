@@ -69,7 +69,7 @@ def test_settings_are_chosen_on_some_examples_and_trees_grown_on_all(monkeypatch
         return bag(self, settings, columns, seed)
 
     monkeypatch.setattr(ForestsOnFeatures, "_bagged", noted)
-    monkeypatch.setattr(forests_on_features, "CHOOSING_SAMPLES", 100)
+    monkeypatch.setattr(forests_on_features, "CHOOSING_SAMPLES", 100)  # of 569
     models = forests(X, y).trained(SETS, range(6))
     assert {size for most, size in grown if most == 100} == {1, 3, 12}
     assert {size for most, size in grown if most is None} == {1, 2, 3, 5, 8, 12}
