@@ -207,7 +207,8 @@ def _part(policy: Policy, name: str, n_features: int) -> dict[str, Any]:
         rule = {"rule": _rule(policy._rule), "level": _number(policy._level), "free": policy._free.tolist()}
         policy = policy._trees
     if type(policy) is TreesInOrder:
-        return {"kind": "trees", "trees": _trees(policy.trees, columns), **rule}
+        answer = policy.trees.link == "mean"
+        return {"kind": "trees", "trees": _trees(policy.trees, columns, inner_nodes_answer=answer), **rule}
     if isinstance(policy, SummedTrees) and rule["rule"] is None:
         return {"kind": "trees", "trees": _summed(policy, columns), **rule}
     if isinstance(policy, Constant):
@@ -253,7 +254,7 @@ def _summed(policy: SummedTrees, features: IntArray) -> dict[str, Any]:
     takes_base = tree < min(n_columns, policy._n_trees)
     added[takes_base, 0] += policy._base[tree[takes_base]]
     base = np.zeros(n_columns) if policy._n_trees else policy._base
-    return _trees(trees, features) | {
+    return _trees(trees, features, inner_nodes_answer=False) | {
         "link": _link_of(policy._loss, n_columns),
         "value": np.where(trees.is_leaf[:, None], added, 0.0).tolist(),
         "first_output": (np.arange(trees.n_trees) % n_columns).tolist(),
@@ -266,11 +267,12 @@ def _stage(policy: StagesInOrder, number: int) -> dict[str, Any]:
     if stage.sees_before:
         raise ValueError(f"stage {number + 1}: expected one that sees features only, got one that sees the one before")
     constant, (router, following) = stage.constant, _router(stage, policy.affordable)
+    trees = () if constant is not None else _ensembles(stage, number)
     return {
         "features": stage.features.tolist(),
         "depth": int(policy._depth[number]),
         "constant": None if constant is None else constant.tolist(),
-        "trees": [] if constant is not None else [_trees(trees, stage.features) for trees in _ensembles(stage, number)],
+        "trees": [_trees(each, stage.features, inner_nodes_answer=False) for each in trees],
         "router": router,
         "following": following,
     }
@@ -313,11 +315,14 @@ def _names(names: Sequence[Any]) -> list[Any]:
     return [name if isinstance(name, str | int | float | bool) else str(name) for name in plain]
 
 
-def _trees(trees: Forest | BoostedTrees, features: IntArray) -> dict[str, Any]:
-    """Describe trees whose columns are some of the features; inner nodes of summed trees follow from their leaves."""
-    splits = trees.splits
-    sets = trees.left_categories
-    value = trees.value if trees.link == "mean" else np.where(trees.is_leaf[:, None], trees.value, 0.0)
+def _trees(trees: Forest | BoostedTrees, features: IntArray, *, inner_nodes_answer: bool) -> dict[str, Any]:
+    """Describe trees whose columns are some of the features.
+
+    The values of inner nodes are left out of stages, which see all that they test, and of summed trees, where they
+    follow from those of the leaves.
+    """
+    splits, sets = trees.splits, trees.left_categories
+    value = trees.value if inner_nodes_answer else np.where(trees.is_leaf[:, None], trees.value, 0.0)
     return {
         "link": trees.link,
         "dtype": str(trees.dtype),
