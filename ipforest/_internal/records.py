@@ -78,7 +78,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def object_of(text: str) -> dict[str, Any]:
-    """Read a JSON object for those who tell themselves what was expected.
+    """Read a JSON object, for readers with messages of their own.
 
     Raises
     ------
