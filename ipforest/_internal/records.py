@@ -72,11 +72,25 @@ def json_object(text: str) -> dict[str, Any]:
         The text is no JSON that `read_json` takes, or another value.
     """
     try:
+        return object_of(text)
+    except ValueError as problem:
+        raise ValueError(f"text: expected a JSON object, got {problem}") from None
+
+
+def object_of(text: str) -> dict[str, Any]:
+    """Read a JSON object, for readers with messages of their own.
+
+    Raises
+    ------
+    ValueError
+        Says what came in place of an object, as the end of a sentence.
+    """
+    try:
         value = read_json(text)
     except json.JSONDecodeError as broken:
-        raise ValueError(f"text: expected JSON, got text that is damaged or cut off ({broken})") from None
+        raise ValueError(f"text that is damaged or cut off ({broken})") from None
     if not isinstance(value, dict):
-        raise ValueError(f"text: expected a JSON object, got {type(value).__name__}")
+        raise ValueError(type(value).__name__)
     return value
 
 

@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _terminations_as_interrupts() -> Iterator[None]:
-    """Raise `Terminated` at SIGTERM while the block runs, unless somebody has said what is done then."""
+    """Raise `Terminated` at SIGTERM while the block runs, unless a handler is there already."""
     try:
         is_free = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         if is_free:

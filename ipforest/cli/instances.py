@@ -34,9 +34,11 @@ def run(options: Arguments) -> int:
 
     from proofs.study.instance_library import INSTANCES
 
-    names = options.names or list(INSTANCES)
+    names, directory = options.names or list(INSTANCES), Path(options.directory)
+    if options.action != "make" and not directory.is_dir():
+        raise ValueError(f"{directory}: expected the folder of `ipforest instances make`, got no such one")
     act = {"make": _make, "check": _check, "table": _table}[options.action]
-    return DONE if act(options, Path(options.directory), names) else CHECK_FAILED
+    return DONE if act(options, directory, names) else CHECK_FAILED
 
 
 def _make(options: Arguments, directory: Path, names: list[str]) -> bool:

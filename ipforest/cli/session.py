@@ -73,7 +73,7 @@ def run(options: Arguments) -> int:
         if options.serve:
             return _serve(options, buyer, table)
         if options.resume is not None:
-            session = buyer.resume(Path(options.resume).read_text(encoding="utf-8"))
+            session = _resumed(buyer, Path(options.resume))
         else:
             session = buyer.session(known=table.known(options.known), **caps)
         try:
@@ -84,6 +84,14 @@ def run(options: Arguments) -> int:
         told = json.dumps(_record(session, table), indent=2) if options.json else _summary(session, table)
     print(told)
     return DONE
+
+
+def _resumed(buyer: Any, file: Path) -> Any:
+    """Go on with a saved session; what it cannot be is said of its file."""
+    try:
+        return buyer.resume(file.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise ValueError(f"{file}: {str(problem).removeprefix('saved: ')}") from None
 
 
 def _check_page(options: Arguments) -> None:

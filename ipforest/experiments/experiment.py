@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from ipforest._internal.files import write_figure, write_text
 from ipforest._internal.progress import ProgressCallback, silent
-from ipforest._internal.records import json_object, records_to_csv
+from ipforest._internal.records import object_of, records_to_csv
 from ipforest.datasets import DATA_VARIABLE
 from ipforest.experiments.paper_data import available, digests
 
@@ -228,7 +228,7 @@ def read_cell(file: Path) -> dict[str, Any]:
         The file holds something else; the message names it.
     """
     try:
-        found = json_object(file.read_text(encoding="utf-8"))
+        found = object_of(file.read_text(encoding="utf-8"))
         found = {"data": {}, **found}
         for key, kind in PARTS_OF_CELL.items():
             if not isinstance(found.get(key), kind):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ipforest._internal.records import json_object
+from ipforest._internal.records import object_of
 
 __all__ = ["SavedSession"]
 
@@ -49,7 +49,7 @@ class SavedSession(NamedTuple):
         ValueError
             A part is missing, or of another kind than `Session.to_json` writes.
         """
-        record = json_object(saved)
+        record = object_of(saved)
         missing = [name for name in ("known", "max_cost", "bought") if name not in record]
         if missing:
             raise ValueError(f"no {missing[0]}")

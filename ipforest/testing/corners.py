@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,11 @@ if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
     from proofs.study.sketch import SketchedTree
 
-__all__ = ["corner_instances", "corner_numbers", "crowded_instances", "delayed_instance"]
+__all__ = ["corner_instances", "corner_numbers", "crowded_instances", "delayed_instance", "in_finer_units"]
 
 PRICES = {0: 2, 1: 3, 2: 1}
 """Cost units of each unit of features, for every example."""
+FINER = 3 * 10**9
 CROWD = 6
 """Trees and examples that one unit of features joins in the crowded instances."""
 
@@ -37,6 +39,18 @@ def crowded_instances() -> tuple[PruningInstance, ...]:
     """
     stump = _stump({(example, 0) for example in range(CROWD)}, (12, 1, 2), (1, 2) * (CROWD // 2))
     return (_instance(stump), _instance(*[stump] * CROWD))
+
+
+def in_finer_units(instance: PruningInstance) -> PruningInstance:
+    """Write the same errors and prices as integers of more than 32 bits, in units that are a fraction of theirs."""
+    return replace(
+        instance,
+        errors=instance.errors * FINER,
+        error_unit=instance.error_unit / FINER,
+        acquisition_cost=instance.acquisition_cost * FINER,
+        split_cost=instance.split_cost * FINER,
+        cost_unit=instance.cost_unit / FINER,
+    )
 
 
 def delayed_instance() -> PruningInstance:

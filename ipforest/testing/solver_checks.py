@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ipforest.results import PruningResult, Status
 from ipforest.solvers.registry import SOLVERS, SolverInfo, checked_answer
-from ipforest.testing.corners import corner_instances, delayed_instance
+from ipforest.testing.corners import corner_instances, delayed_instance, in_finer_units
 from ipforest.testing.formulation_checks import Check, quickly
 from ipforest.testing.strategies import instances, lambdas
 
@@ -27,8 +27,6 @@ __all__ = ["check_solver"]
 MAX_INTERNAL = 6
 CORNER_LAMBDAS = (Fraction(1, 2), Fraction(1, 5))
 """At the second, the last corner instance is pruned well only by a solver that knows what trees share."""
-FINER = 3 * 10**9
-"""Does not fit 32 bits."""
 
 
 def _problems() -> Iterator[tuple[PruningInstance, Fraction]]:
@@ -45,19 +43,7 @@ def _problems() -> Iterator[tuple[PruningInstance, Fraction]]:
     yield corners[-1], Fraction(1, 3) + Fraction(1, 10**9)
     nine_nodes = random_instance(np.random.default_rng(1))
     yield replace(nine_nodes, cost_unit=nine_nodes.cost_unit / 100), Fraction(100)
-    yield _in_finer_units(nine_nodes), Fraction(3, 2)
-
-
-def _in_finer_units(instance: PruningInstance) -> PruningInstance:
-    """Write the same errors and prices in units that are a fraction of the present ones."""
-    return replace(
-        instance,
-        errors=instance.errors * FINER,
-        error_unit=instance.error_unit / FINER,
-        acquisition_cost=instance.acquisition_cost * FINER,
-        split_cost=instance.split_cost * FINER,
-        cost_unit=instance.cost_unit / FINER,
-    )
+    yield in_finer_units(nine_nodes), Fraction(3, 2)
 
 
 def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tuple[str, Check]]:
@@ -256,16 +242,16 @@ def _check_delayed_tests_are_right_or_refused(info: SolverInfo) -> None:
 
 
 def _check_refuses_a_negative_lambda(info: SolverInfo) -> None:
-    """Require: it raises a ValueError at a negative lambda."""
+    """Require: it raises an error at a negative lambda, which `solve` refuses before; a result would be wrong."""
 
     @quickly(4)
     @given(instance=instances(MAX_INTERNAL))
     def test(instance: PruningInstance) -> None:
         try:
             _solve(info, instance, Fraction(-1))
-        except ValueError:
+        except Exception:  # a tool's own, of a program without an optimum
             return
-        raise AssertionError("expected a ValueError at lambda -1, got a result")
+        raise AssertionError("expected an error at lambda -1, got a result")
 
     test()
 

@@ -82,8 +82,10 @@ def _of_file(text: str, registry: Mapping[str, Any], kind: type, function_of: Ca
         The file does not run, or has nothing of that name that could be registered.
     """
     path, colon, name = text.rpartition(":")
-    if not colon or not path.endswith(".py"):
+    if not colon and not text.endswith(".py"):
         return None
+    if not path.endswith(".py"):
+        raise ValueError(f"{text}: expected the name of one that is known, or FILE.py:NAME, got neither")
     before = dict(registry)
     defined = _names_of(Path(path))
     registered = registry.get(name)

@@ -16,7 +16,7 @@ import numpy as np
 from ipforest._internal.files import write_text
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.rational import nonnegative_fraction
-from ipforest._internal.records import json_object, records_to_text, to_record
+from ipforest._internal.records import object_of, records_to_text, to_record
 from ipforest.instance import PruningInstance
 from ipforest.results import Status
 from proofs.crosschecks.answer import Answer
@@ -230,19 +230,20 @@ def replay(path: str | Path, methods: Methods = None) -> CrossCheck:
     """
     chosen_methods(methods)
     try:
-        content = json_object(Path(path).read_text())
-        if content["version"] != REPLAY_VERSION:
-            raise ValueError(f"version {REPLAY_VERSION} expected, got {content['version']}")
+        content = object_of(Path(path).read_text(encoding="utf-8"))
+        if content.get("version") != REPLAY_VERSION:
+            raise ValueError(f"version {content.get('version')} in place of {REPLAY_VERSION}")
         if "seed" in content:
             seed, number = int(content["seed"]), int(content["number"])
             if min(seed, number) < 0:
-                raise ValueError(f"seed and number >= 0 expected, got {seed} and {number}")
+                raise ValueError(f"seed {seed} and number {number}, of which one is negative")
         else:
             instance, lam = _stored_problem(content)
     except FileNotFoundError:
         raise
     except (KeyError, TypeError, ValueError) as problem:
-        raise ValueError(f"{path}: expected a problem saved by crosscheck, got: {problem}") from None
+        told = f"no {problem.args[0]}" if isinstance(problem, KeyError) else problem
+        raise ValueError(f"{path}: expected a problem saved by crosscheck, got {told}") from None
     return check_drawn(seed, number, methods) if "seed" in content else crosscheck(instance, lam, methods)
 
 

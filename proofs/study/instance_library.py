@@ -204,7 +204,9 @@ def check(directory: str | Path, name: str) -> Verdict:
     """Verify an instance: the checksum, the certificate of its path, and that its numbers are the certificate's."""
     try:
         known = read(directory, name)
-    except (OSError, ValueError) as problem:
+    except OSError as problem:
+        return refuse(f"{problem.filename}: {problem.strerror}")
+    except ValueError as problem:
         return refuse(str(problem))
     verdict = verify_certificate_file(Path(directory) / f"{name}.certificate", known.instance)
     if not verdict:

@@ -17,7 +17,7 @@ from ipforest.experiments.condensed import columns
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps
 from ipforest.experiments.metrics import error_rate
 from ipforest.experiments.ranking_trees import descent_of
-from ipforest.experiments.rows import averaged
+from ipforest.experiments.rows import averaged, grouped
 
 SIZES = (4, 8, 16, 28)
 DIGITS = ("3", "8")
@@ -120,7 +120,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw test error against cost (Figure 12), and what a 3 and an 8 buy at three lambdas (Figure 13)."""
     first = records[0]
     buying = [row["lambda"] for row in rows if row["cost"] > 0] or [row["lambda"] for row in rows]
-    lambdas = [buying[place] for place in np.linspace(0, len(buying) - 1, 3).round().astype(int)]
+    lambdas = [buying[place] for place in np.unique(np.linspace(0, len(buying) - 1, 3).round().astype(int))]
     told: Cell = {key: first[key] for key in ("seed", "depth", "settings") if key in first}
     shown = [(lam, *fit({**told, "lambda": lam})) for lam in lambdas]
     figure = Figure(figsize=(5 + 4.2 * len(shown), 7), layout="constrained")
@@ -137,9 +137,10 @@ def draw_curve(figure: Any, rows: list[Record]) -> None:
     spread = [row["error_sd"] / np.sqrt(row["runs"]) for row in rows]
     costs, errors = [row["cost"] for row in rows], [row["error"] for row in rows]
     axes.errorbar(costs, errors, yerr=spread, marker="o", capsize=3)
-    for row in rows:
-        place = (row["cost"], row["error"])
-        axes.annotate(f"{row['lambda']:.2g}", place, xytext=(4, 6), textcoords="offset points", fontsize=8)
+    for place, at_once in grouped(rows, "cost", "error").items():
+        told = ", ".join(f"{row['lambda']:.2g}" for row in at_once)
+        axes.annotate(told, place, xytext=(4, 6), textcoords="offset points", fontsize=8)
+    axes.margins(x=0.12)  # for the label of the last point
     axes.set(xlabel="cost: pixels per image", ylabel="test error", title="3 against 8, lambda at the points")
     axes.grid(alpha=0.3)
 
@@ -157,6 +158,8 @@ def draw_extracted(figure: Any, lam: float, test: Digits, model: CSTC) -> None:
         for node, row in zip(path, rows, strict=False):
             _draw_node(row, test.X[example], tree.coef[node] != 0)
             row[0].set_ylabel(f"a {digit}: v{node}", fontsize=9)
+    for axes, size in zip(grid[0], SIZES, strict=True):
+        axes.set_title(f"{size} x {size}", fontsize=8)
     figure.suptitle(f"lambda {lam:.2g}, {tree.n_nodes} nodes", fontsize=10)
 
 

@@ -153,6 +153,13 @@ def test_what_was_bought_is_saved_when_interrupted(ward: Path, monkeypatch: pyte
     assert len(json.loads(saved.read_text())["bought"]) == 1
 
 
+def test_a_file_that_is_no_session_is_named(ward: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "s.json").write_text("patient,age")
+    assert main(["session", "--model", str(ward / "model"), "--resume", str(tmp_path / "s.json")]) == 2
+    expected = f"ipforest: error: {tmp_path}/s.json: expected what Session.to_json wrote, got: text that is damaged"
+    assert expected in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from ipforest import datasets
 from ipforest.experiments.cstc2014 import figure5, figure6, figure7, figure12
@@ -114,3 +115,16 @@ def test_digits_are_told_apart_by_few_pixels() -> None:
     records = [{**cell, **record} for cell in cells for record in figure12.run(cell)]
     assert all(record["error"] < 0.1 and record["cost"] < 60 for record in records)
     assert figure12.draw(records, figure12.summarise(records)).axes
+
+
+def test_lambdas_at_one_point_share_a_label_within_the_picture():
+    lines = ((10.0, 0.0, 0.5), (4.2, 0.0, 0.5), (0.01, 300.0, 0.04))
+    figure = Figure()
+    figure12.draw_curve(
+        figure,
+        [{"lambda": lam, "cost": cost, "error": error, "error_sd": 0.0, "runs": 1} for lam, cost, error in lines],
+    )
+    axes = figure.axes[0]
+    assert [text.get_text() for text in axes.texts] == ["10, 4.2", "0.01"]
+    figure.canvas.draw()
+    assert all(text.get_window_extent().x1 < axes.bbox.x1 for text in axes.texts)

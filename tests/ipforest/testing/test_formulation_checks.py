@@ -227,6 +227,20 @@ class OtherNetwork(Promising):
         return replace(network, away=~network.away)
 
 
+class In32Bits(Promising):
+    """One whose objective is of integers that are cut to 32 bits."""
+
+    def build(self, specification):
+        instance = specification.instance
+        few = replace(instance, errors=instance.errors.astype(np.int32).astype(np.int64))
+        return self.base.build(replace(specification, instance=few))
+
+
+def test_integers_of_more_than_32_bits_are_among_those_that_are_looked_at():
+    with pytest.raises((AssertionError, ValueError)):
+        dict(check_formulation(In32Bits(FORMULATIONS["closure"])))["optimum_is_that_of_all_prunings"]()
+
+
 @pytest.mark.parametrize(
     ("wrong", "check"),
     [

@@ -59,6 +59,9 @@ def test_files_that_do_not_run_are_named(tmp_path: Path, text: str) -> None:
 
 def test_subjects_are_found_by_name_or_in_a_file(file: Path) -> None:
     assert find_formulation("ip3").name == "ip3"
+    for text in ("table.csv:ip3", "mine.py"):
+        with pytest.raises(ValueError, match=f"{text}: expected the name of one that is known, or FILE.py:NAME"):
+            find_formulation(text)
     assert find_solver("min-cut") == "min-cut"
     assert find_solver(f"{file}:gives_nothing").__name__ == "gives_nothing"
     with pytest.raises(ValueError, match=r"mine\.py: expected .* define 'other', got nothing of that name"):

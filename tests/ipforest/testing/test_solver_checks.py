@@ -161,7 +161,7 @@ def test_the_solvers_pass(check):
         ),
         (SolverInfo("small", right_when_small, exact=True), "exact_is_optimal", "the optimum is"),
         (spoils_the_instance, "is_deterministic", "the instance was changed"),
-        (takes_any_lambda, "refuses_a_negative_lambda", "expected a ValueError"),
+        (takes_any_lambda, "refuses_a_negative_lambda", "expected an error"),
     ],
     ids=lambda part: part if isinstance(part, str) else getattr(part, "__name__", getattr(part, "name", "")),
 )
@@ -176,6 +176,13 @@ def test_a_solver_that_spoils_its_instance_leaves_those_of_others_alone():
         dict(check_solver(spoils_the_instance))["is_deterministic"]()
     for _, check in check_solver("min-cut"):
         check()
+
+
+def test_a_solver_may_end_at_a_negative_lambda_as_its_tool_does():
+    def of_values_that_are_none(instance, lam):
+        return keeps_the_most(instance, lam) if lam >= 0 else None > 0.5
+
+    dict(check_solver(of_values_that_are_none))["refuses_a_negative_lambda"]()
 
 
 def test_a_solver_may_refuse_delayed_tests():

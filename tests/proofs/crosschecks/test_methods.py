@@ -233,7 +233,7 @@ def test_saved_problems_come_back_whole_or_not_at_all(instance, tmp_path):
     drawn = ['{"version": 2, "seed": -1, "number": 3}', '{"version": 2, "seed": 3, "number": -1}']
     for damaged in (text[:-30], "{}", "[]", *drawn, *(text.replace(*pair) for pair in wrong)):
         path.write_text(damaged)
-        with pytest.raises(ValueError, match="expected a problem saved by crosscheck"):
+        with pytest.raises(ValueError, match=r"expected a problem saved by crosscheck, got (?!.*expected JSON)"):
             replay(path)
     with pytest.raises(FileNotFoundError):
         replay(tmp_path / "none.json")

@@ -51,7 +51,7 @@ def test_truncated_edited_and_exchanged_files_are_refused(made, tmp_path):
         ("[]", "expected a JSON object"),
         ('{"version": 1}', "expected an instance written by to_json"),
         ('{"version": 9}', "expected an instance of version 1, got version 9"),
-        (text[: len(text) // 2], r"expected JSON, got text that is damaged or cut off"),
+        (text[: len(text) // 2], "expected a JSON object, got text that is damaged or cut off"),
     ):
         with pytest.raises(ValueError, match=message):
             LibraryInstance.from_json(broken)
@@ -64,6 +64,12 @@ def test_generated_forests_are_the_same_from_a_seed():
     assert one.n_trees == 2
     assert one.n_examples == 10
     assert one.node_depth.max() <= 3
+
+
+@pytest.mark.parametrize("action", ["check", "table"])
+def test_a_folder_that_is_not_there_is_told_once(capsys, tmp_path, action):
+    assert main(["instances", action, str(tmp_path / "none")]) == 2
+    assert capsys.readouterr().err.endswith("none: expected the folder of `ipforest instances make`, got no such one\n")
 
 
 def test_the_commands(made, capsys, tmp_path):
