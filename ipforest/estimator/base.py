@@ -197,11 +197,10 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
 
     def _choose(self) -> None:
         """Take the model for ``self.budget`` from those that were fitted: the best one on the frontier."""
-        self.choice_ = self._offers.within(self.budget)
+        self.choice_ = self._offers().within(self.budget)
 
-    @property
     def _offers(self) -> Frontier:
-        """The frontier as choices are made on it."""
+        """Give the frontier as choices are made on it."""
         if self.frontier_ is None:
             raise TypeError(
                 f"frontier_: expected an estimator whose models are known before the budget is, got "
@@ -429,6 +428,12 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         ndarray of float64, shape (n_samples, n_classes)
         """
         return self._seen(X).outputs
+
+    @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
+    def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the logarithm of the probability of each class, -inf where it is 0, shape (n_samples, n_classes)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def answers(self, X: npt.ArrayLike) -> Answers:
         """Predict, and tell probabilities, costs and purchases, all from one pass.
@@ -808,7 +813,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
             The budget is negative, or below the cheapest model.
         """
         check_is_fitted(self)
-        cheap, costly, share = self._offers.mixture(budget)
+        cheap, costly, share = self._offers().mixture(budget)
         first = self.at_choice(cheap)
         return MixedModel(first, self.at_choice(costly) if share else first, share, seed)
 
@@ -831,7 +836,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
             There is no frontier.
         """
         check_is_fitted(self)
-        return self.at_budget(self._offers.cost[place])
+        return self.at_budget(self._offers().cost[place])
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Compute the accuracy, or the coefficient of determination for regression."""

@@ -11,9 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import is_classifier
 from sklearn.isotonic import isotonic_regression
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
@@ -293,12 +291,6 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         """
         tests = self.measured().tests
         return np.asarray(tests / max(tests.sum(), 1e-300))
-
-    @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
-    def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
-        """Return the logarithm of the probability of each class, -inf where it is 0, shape (n_samples, n_classes)."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

@@ -273,11 +273,10 @@ class BudgetPrune(ForestPruner):
             budget = self.path_.costs[0]  # enough for the best of all prunings
         return within_budget(self.path_, budget, self._pruning.search, self._pruning.time_limit, self.max_cost)
 
-    @property
     def _offers(self) -> Frontier:
         if self.max_cost is not None:
             raise TypeError(f"max_cost: expected none for a mixture, as the path knows no cap, got {self.max_cost!r}")
-        return super()._offers
+        return super()._offers()
 
     def at_choice(self, place: int) -> Self:
         """Return the pruning at a breakpoint of the path, whose cost is its budget to the last digit."""

@@ -117,7 +117,7 @@ class PruningBaseline(ForestPruner):
 
     def _choose_pruning(self) -> Pruning:
         wants_all = self.budget is None and not self._least_total
-        self.choice_ = 0 if wants_all else self._offers.within(self.budget)
+        self.choice_ = 0 if wants_all else self._offers().within(self.budget)
         return self.sequence_.prunings[self.choice_]
 
 

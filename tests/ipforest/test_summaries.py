@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from budgeted_estimators import CLASSIFIERS, REGRESSORS
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 
-from ipforest import BudgetPrune, EarlyExit, NestedCascade, NestedStages
+from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade, NestedStages
 from ipforest.adaptive import AdaptLin, GateSearch
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -34,10 +35,23 @@ SAID: dict[str, tuple[Any, str]] = {
 }
 
 
+SHOWN = CLASSIFIERS | {f"{name} of a target": make for name, make in REGRESSORS.items()}
+
+
+@pytest.mark.parametrize("name", list(SHOWN))
+def test_a_notebook_shows_and_completes_what_is_not_fitted(name: str) -> None:
+    """scikit-learn 1.9 asks for every attribute, and takes an AttributeError for an answer."""
+    model = SHOWN[name](FeatureCosts([1, 2]))
+    assert "fit" in dir(model)
+    assert type(model).__name__ in model._repr_html_()
+
+
 @pytest.mark.parametrize("name", list(SAID))
 def test_a_model_says_what_was_chosen_from_what_and_what_it_comes_to(name: str) -> None:
     model, taken = SAID[name]
     model.fit(X, Y)
+    assert type(model).__name__ in model._repr_html_()
+    assert {"predict_log_proba", "session"} <= {*dir(model)}
     kind = rf"{type(model).__name__}, budget {model.budget}"
     choices = rf"  of \d+ choices at costs from {NUMBER} to {NUMBER}"
     assert re.match("\n".join((kind, taken, choices, EXAMPLES, BOUGHT)), str(model))

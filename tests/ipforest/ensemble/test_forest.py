@@ -31,6 +31,7 @@ from sklearn.ensemble import (
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import check_random_state
 
 from ipforest import FeatureCosts, Forest, Pruning
 from ipforest.ensemble import read
@@ -258,12 +259,10 @@ def test_round_trip_routes_missing_values(task: str, name: str) -> None:
 
 
 def test_writing_a_forest_draws_nothing_from_the_generator_of_others() -> None:
-    def state() -> str:
-        return str(np.random.get_state())  # noqa: NPY002  # it is this generator that others use
-
-    before = state()
+    shared = check_random_state(None)
+    before = shared.get_state()[2]
     Forest.from_sklearn(fitted("classifier", "forest")).to_sklearn()
-    assert state() == before
+    assert shared.get_state()[2] == before
 
 
 def test_the_scikit_learn_forest_is_usable() -> None:
