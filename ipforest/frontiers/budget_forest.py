@@ -93,9 +93,10 @@ class ForestGrowth(Settings):
         of bag, as in `AveragedTrees`. Where splits are priced, leaves have at least 5 examples and a 200th of all.
     max_bins : int or None, default=64
         Thresholds lie between so many bins per feature; with None between any two values.
-    max_samples : int, optional
-        Examples drawn for each tree at most; by default as many as there are. With fewer, time and size of the model do
-        not grow with the examples, but its error is larger (`docs/performance.md` has figures).
+    max_samples : int or None, default=131072
+        Examples drawn for each tree at most; up to that, and always with None, as many as there are. Where there are
+        more, time and size of the model do not grow with them, but each tree sees others, and all of them judge, choose
+        and learn when to stop. Lower, training is faster and errors larger: `docs/performance.md` has figures.
     """
 
     parameter: ClassVar[str] = "growth"
@@ -103,7 +104,7 @@ class ForestGrowth(Settings):
     max_features: int | None = checked(None, check_integer, 1, or_none=True)
     min_samples_leaf: int | None = checked(None, check_integer, 1, or_none=True)
     max_bins: int | None = checked(64, check_max_bins)
-    max_samples: int | None = checked(None, check_integer, 1, or_none=True)
+    max_samples: int | None = checked(2**17, check_integer, 1, or_none=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
