@@ -184,19 +184,23 @@ class Formulation(ABC):
         ValueError
             Several trees for a program of one tree, or no routing for one that needs it.
         """
-        if self.one_tree and instance.n_trees != 1:
-            raise ValueError(
-                f"instance: expected one tree for {self.name}, got {instance.n_trees}; ip3 states an ensemble"
-            )
-        if self.routing and instance.example_leaf is None:
-            raise ValueError(
-                f"instance: expected example_leaf, the leaf of each example in each tree, for {self.name}, got None; "
-                "PruningInstance.from_forest fills it"
-            )
+        misfit = self._misfit(instance)
+        if misfit is not None:
+            raise ValueError(misfit)
 
     def fits(self, instance: PruningInstance) -> bool:
         """Return whether the program can be stated for an instance."""
-        return not (self.one_tree and instance.n_trees != 1) and not (self.routing and instance.example_leaf is None)
+        return self._misfit(instance) is None
+
+    def _misfit(self, instance: PruningInstance) -> str | None:
+        if self.one_tree and instance.n_trees != 1:
+            return f"instance: expected one tree for {self.name}, got {instance.n_trees}; ip3 states an ensemble"
+        if self.routing and instance.example_leaf is None:
+            return (
+                f"instance: expected example_leaf, the leaf of each example in each tree, for {self.name}, got None; "
+                "PruningInstance.from_forest fills it"
+            )
+        return None
 
     def __str__(self) -> str:
         return self.name

@@ -7,6 +7,7 @@ feature cost", section 6.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -84,8 +85,6 @@ class PruningBaseline(ForestPruner):
     Attributes
     ----------
     sequence_ : PruningSequence
-    node_levels_ : ndarray of float64, shape (n_internal,)
-        The parameter from which on each internal node is a leaf; not of `GreedyPrune`.
     forest_, costs_, instance_, pruning_, pruned_
         See `BudgetPrune`.
     """
@@ -100,20 +99,12 @@ class PruningBaseline(ForestPruner):
             raise ValueError(f"n_prunings: expected at least 2, the whole forest and its roots, got {self.n_prunings}")
 
     def _find_prunings(self) -> Frontier:
-        self.node_levels_ = self._node_levels()
-        self.sequence_ = self._by_level(self.node_levels_)
+        self.sequence_ = self._sequence()
         return self.sequence_.frontier
 
-    def _node_levels(self) -> FloatArray:
-        """Return the largest parameter at which each internal node goes on being split, shape (n_internal,)."""
-        raise NotImplementedError
-
-    def _by_level(self, levels: FloatArray) -> PruningSequence:
-        """Prune at levels between the least and the largest: a node stays if its level is higher."""
-        distinct = np.unique(levels)
-        places = np.linspace(0, distinct.size - 1, min(self.n_prunings - 1, distinct.size)).round().astype(np.int64)
-        thresholds = [-np.inf, *distinct[places].tolist()]
-        return PruningSequence.of(self.instance_, (Pruning(levels > level) for level in thresholds), thresholds)
+    @abstractmethod
+    def _sequence(self) -> PruningSequence:
+        """Prune more and more."""
 
     def _choose_pruning(self) -> Pruning:
         wants_all = self.budget is None and not self._least_total
@@ -121,7 +112,29 @@ class PruningBaseline(ForestPruner):
         return self.sequence_.prunings[self.choice_]
 
 
-class CostComplexity(PruningBaseline):
+class PruningByLevel(PruningBaseline):
+    """Base of the methods that give each node a level, and prune at levels between the least and the largest.
+
+    Attributes
+    ----------
+    node_levels_ : ndarray of float64, shape (n_internal,)
+        The parameter from which on each internal node is a leaf.
+    """
+
+    @abstractmethod
+    def _node_levels(self) -> FloatArray:
+        """Return the largest parameter at which each internal node goes on being split, shape (n_internal,)."""
+
+    def _sequence(self) -> PruningSequence:
+        """Prune at each level: a node stays if its own is higher."""
+        self.node_levels_ = levels = self._node_levels()
+        distinct = np.unique(levels)
+        places = np.linspace(0, distinct.size - 1, min(self.n_prunings - 1, distinct.size)).round().astype(np.int64)
+        thresholds = [-np.inf, *distinct[places].tolist()]
+        return PruningSequence.of(self.instance_, (Pruning(levels > level) for level in thresholds), thresholds)
+
+
+class CostComplexity(PruningByLevel):
     """Prune each tree by weakest links: error against the number of leaves, whatever features cost.
 
     All trees are pruned at the same price per leaf. With loss "gini" or "entropy" these are scikit-learn's prunings by
@@ -138,7 +151,7 @@ class CostComplexity(PruningBaseline):
         return levels
 
 
-class EarlyStopping(PruningBaseline):
+class EarlyStopping(PruningByLevel):
     """Stop each tree where the impurity of a node is low: BudgetRF's way to trade error for cost.
 
     A node stays if its impurity, and that of every node above it, is more than the threshold.
@@ -153,7 +166,7 @@ class EarlyStopping(PruningBaseline):
         return levels
 
 
-class IndividualPruning(PruningBaseline):
+class IndividualPruning(PruningByLevel):
     """Prune each tree optimally by itself, as if it bought its features alone.
 
     It is the optimal path of the instance in which every tree has acquisitions of its own; error and cost are then
@@ -175,7 +188,7 @@ class GreedyPrune(PruningBaseline):
     Parameters and attributes are those of `PruningBaseline`.
     """
 
-    def _find_prunings(self) -> Frontier:
+    def _sequence(self) -> PruningSequence:
         instance = self.instance_
         kept = np.ones(instance.n_internal, dtype=bool)
         prunings, given_up = [instance.unpruned], [-1]
@@ -188,8 +201,7 @@ class GreedyPrune(PruningBaseline):
             kept, (error, cost) = trials[best], points[best]
             prunings.append(Pruning(kept))
             given_up.append(left.pop(best))
-        self.sequence_ = PruningSequence.of(instance, prunings, given_up)
-        return self.sequence_.frontier
+        return PruningSequence.of(instance, prunings, given_up)
 
     def _spared(self, kept: BoolArray, unit: int) -> BoolArray:
         """Mark the internal nodes that neither need a unit nor stand below one that does."""

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
@@ -20,6 +20,7 @@ from ipforest.estimator import BudgetedEstimator, split_rows
 from ipforest.estimator.base import FittedWithWeights, for_inner
 from ipforest.estimator.checks import is_fitted
 from ipforest.estimator.held_out import check_held_out, check_validation_part, require_held_out
+from ipforest.estimator.tags import tags_of_inner
 from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together
 from ipforest.session import Seller
 from ipforest.settings import check_fields
@@ -223,7 +224,4 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, FittedWithWeights):
         return "_held_out" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = get_tags(self._inner).input_tags.allow_nan
-        tags.classifier_tags = get_tags(self._inner).classifier_tags
-        return tags
+        return tags_of_inner(super().__sklearn_tags__(), self._inner)
