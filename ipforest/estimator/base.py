@@ -308,11 +308,21 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
             validation = Labelled(unseen, targets, np.ones(targets.size) if weight_val is None else weight_val)
         if not (training.weight > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
+        if sample_weight is not None:
+            rows = self._rows_that_count(rows, data)
+            training = data.rows(rows)
         is_unseen = X_val is not None or others.size < data.y.size
         self._keep_held_out(validation if is_unseen else None)
         given = Given(X, data, rows, others, sample_weight is not None, random, groups)
         self._train_and_choose(training, validation, given, **options)
         return self
+
+    def _rows_that_count(self, rows: Rows, data: Labelled) -> Rows:
+        """Leave out examples without weight, which would be drawn, binned and counted; not those of a class of such."""
+        counts = data.weight[rows] > 0
+        if is_classifier(self):
+            counts |= ~np.isin(data.y[rows], data.y[rows[counts]])
+        return rows[counts]
 
     def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
         self.frontier_ = self._train(training, validation, given, **options)

@@ -141,6 +141,36 @@ def test_weights_are_repetitions_where_nothing_is_drawn() -> None:
         np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
 
 
+QUICK = ("BudgetBoost", "BudgetForest")
+WEIGHTED = sorted({*ESTIMATORS} - WITHOUT_WEIGHTS)
+
+
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in WEIGHTED])
+def test_what_has_no_weight_is_not_trained_on(name: str) -> None:
+    """Examples without weight were drawn, moved the bins of `BudgetBoost`, and counted in its leaves."""
+    model, weight = ESTIMATORS[name], np.arange(80) % 3.0
+    if isinstance(model, ReadableTree):
+        model = clone(model).set_params(estimator__validation_fraction=None)
+    y, held_out = Y if is_classifier(model) else X[:, 0], {}
+    if has_fit_parameter(model, "X_val"):
+        held_out = {"X_val": X, "y_val": y}
+    elif has_fit_parameter(model, "X_cost"):
+        held_out = {"X_cost": X}
+    counts = weight > 0
+    weighted = clone(model).fit(X, y, sample_weight=weight, **held_out)
+    without = clone(model).fit(X[counts], y[counts], sample_weight=weight[counts], **held_out)
+    np.testing.assert_array_equal(weighted.predict(X), without.predict(X))
+    np.testing.assert_array_equal(weighted.cost(X), without.cost(X))
+
+
+def test_a_class_without_weight_is_known() -> None:
+    y, weight = Y + 2 * (np.arange(80) < 5), (np.arange(80) >= 5).astype(float)
+    for model in (ESTIMATORS["BudgetForest"], EarlyExit(RandomForestClassifier(3, random_state=0), random_state=0)):
+        fitted = clone(model).fit(X, y, X, y, sample_weight=weight)
+        assert fitted.classes_.size == fitted.predict_proba(X).shape[1] == np.unique(y).size
+
+
 @pytest.mark.parametrize(
     "model",
     [
