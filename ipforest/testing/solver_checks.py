@@ -33,14 +33,14 @@ def _problems() -> Iterator[tuple[PruningInstance, Fraction]]:
     """Make the problems that tell solvers apart: corner instances, and one that keeps nodes at a lambda of 100.
 
     25/78 lies between the breakpoints 4/13 and 1/3 of the last corner instance, where a rounded lambda does not, and
-    floats do not tell the other lambda from 1/3. The last problem has integers that need more than 32 bits.
+    floats do not tell the two lambdas next to 1/3 from it. The last problem has integers that need more than 32 bits.
     """
     from proofs.crosschecks.random_instances import random_instance
 
     corners = corner_instances()
     yield from product(corners, CORNER_LAMBDAS)
     yield corners[-1], Fraction(25, 78)
-    yield corners[-1], Fraction(1, 3) + Fraction(1, 10**9)
+    yield from ((corners[-1], Fraction(1, 3) + side * Fraction(1, 10**9)) for side in (1, -1))
     nine_nodes = random_instance(np.random.default_rng(1))
     yield replace(nine_nodes, cost_unit=nine_nodes.cost_unit / 100), Fraction(100)
     yield in_finer_units(nine_nodes), Fraction(3, 2)

@@ -75,6 +75,10 @@ def rounds_lambda(instance, lam):
     return optimal(instance, lam.limit_denominator(10)).pruning
 
 
+def takes_small_denominators(instance, lam):
+    return solve(instance, lam.limit_denominator(50)).pruning
+
+
 def rounds_at_the_sixth_digit(instance, lam):
     return optimal(instance, Fraction(round(lam * 10**6), 10**6)).pruning
 
@@ -152,6 +156,7 @@ def test_the_solvers_pass(check):
         (SolverInfo("first", looks_at_the_first_tree, exact=True), "order_of_trees_does_not_matter", "order"),
         (SolverInfo("below one", right_below_one, exact=True), "exact_is_optimal", "the optimum is"),
         (SolverInfo("rounds", rounds_lambda, exact=True), "exact_is_optimal", "the optimum is"),
+        (SolverInfo("small denominators", takes_small_denominators, exact=True), "exact_is_optimal", "the optimum is"),
         (SolverInfo("six digits", rounds_at_the_sixth_digit, exact=True), "exact_is_optimal", "the optimum is"),
         (SolverInfo("32 bits", counts_in_32_bits, exact=True), "exact_is_optimal", "the optimum is"),
         (
