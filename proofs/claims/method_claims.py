@@ -103,7 +103,7 @@ def splits_are_paid_by_kept_nodes(rng: np.random.Generator) -> tuple[Ruling, str
     )
 
 
-def averaged_distributions_err_alike(rng: np.random.Generator) -> tuple[Ruling, str]:
+def averaged_distributions_are_wrong_alike(rng: np.random.Generator) -> tuple[Ruling, str]:
     """Exhibit three trees whose averaged leaf distributions are wrong where two of the trees are right."""
     right_class = [Fraction(6, 10), Fraction(6, 10), Fraction(1, 10)]
     average_error = Fraction(sum(share < Fraction(1, 2) for share in right_class), len(right_class))
@@ -294,7 +294,7 @@ CLAIMS = [
         "the average error across trees corresponds to the error of the averaged leaf distributions",
         "optimal pruning, section 4",
         Ruling.FALSE,
-        averaged_distributions_err_alike,
+        averaged_distributions_are_wrong_alike,
         COUNTEREXAMPLE,
     ),
     Claim(
