@@ -107,6 +107,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         require_rows_in_order(X, y)
+        X = _frame_of_arrow(X)
         self._remember(X)
         if is_fitted(self.preprocessing):
             self.preprocessing_ = unfrozen(self.preprocessing)
@@ -155,6 +156,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _transformed(self, X: Any) -> Any:
         """Compute what the estimator sees; a data frame may have its columns in any order, and others."""
         check_is_fitted(self, "preprocessing_")
+        X = _frame_of_arrow(X)
         names, trained = column_names(X), getattr(self, "feature_names_in_", None)
         if names is None and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
             raise ValueError(f"X: expected {self.n_features_in_} columns as in training, got {np.shape(X)[1]}")
@@ -491,6 +493,11 @@ class TableSession:
     def to_json(self) -> str:
         """Write the session, so that `BudgetedPipeline.resume` can go on another day."""
         return self._session.to_json()
+
+
+def _frame_of_arrow(X: Any) -> Any:
+    """Turn an Arrow table, of which scikit-learn knows nothing, into a data frame; leave others as they are."""
+    return X.to_pandas() if hasattr(X, "column_names") and hasattr(X, "to_pandas") else X
 
 
 def _copied(estimator: BudgetedEstimator) -> BudgetedEstimator:

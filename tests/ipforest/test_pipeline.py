@@ -18,6 +18,7 @@ from ipforest.ensemble.libraries import read
 from ipforest.tabular.model_files import load_model, save_model
 
 pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
 
 PRICES = {"ecg": 12, "age": 0, "lab": 5, "sex": 1}
 
@@ -69,6 +70,14 @@ def test_costs_are_those_of_the_columns_of_the_table(fitted) -> None:
     by_hand = acquired @ np.array([PRICES[name] for name in table.columns])
     np.testing.assert_allclose(fitted.cost(table), by_hand)
     assert 0 < by_hand.mean() < 10
+
+
+def test_an_arrow_table_is_a_table(fitted) -> None:
+    table, y = clinic()
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    np.testing.assert_array_equal(fitted.predict(arrow), fitted.predict(table))
+    again = clone(fitted).fit(arrow, y)
+    np.testing.assert_array_equal(again.cost(arrow), fitted.cost(table))
 
 
 def test_predictions_are_those_of_the_two_steps(fitted) -> None:
