@@ -229,7 +229,7 @@ class GrownForests(GrownFrontier):
     ) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
         forests = self._on_features(encoded, min(self.n_estimators, JUDGING_TREES), work)
-        grower = self._lookahead_grower(encoded.training.weight)
+        grower = self._lookahead_grower(encoded.training.y.size)
         whole = PartsByContext(encoded.training, grower, forests, encoded.of_feature).part()
         if whole.sides:
             plans = ContextCascades(whole, seller)
@@ -266,25 +266,14 @@ class GrownForests(GrownFrontier):
         return models
 
     def _on_features(self, encoded: _Encoded, n_trees: int, work: Work) -> ForestsOnFeatures:
-        return ForestsOnFeatures(
-            encoded.X,
-            encoded.coded,
-            encoded.finer,
-            encoded.targets,
-            encoded.training.weight,
-            self._task,
-            n_trees,
-            self._leaf_sizes,
-            self._growth.max_samples,
-            work.check,
-        )
+        return encoded.forests(n_trees, self._leaf_sizes, self._growth.max_samples, work.check)
 
-    def _lookahead_grower(self, weight: FloatArray) -> LookaheadGrower:
-        return LookaheadGrower(max(self._leaf_sizes[0], self._least_leaf(LOOKAHEAD_LEAF_SHARE, weight)))
+    def _lookahead_grower(self, n_samples: int) -> LookaheadGrower:
+        return LookaheadGrower(max(self._leaf_sizes[0], self._least_leaf(LOOKAHEAD_LEAF_SHARE, n_samples)))
 
-    def _least_leaf(self, share: float, weight: FloatArray) -> int:
+    def _least_leaf(self, share: float, n_samples: int) -> int:
         """Return the fewest examples per leaf: some, and a share of those drawn for a tree."""
-        return max(PRICED_LEAF, int(share * n_drawn(weight, self._growth.max_samples)))
+        return max(PRICED_LEAF, int(share * n_drawn(n_samples, self._growth.max_samples)))
 
     @property
     def _leaf_sizes(self) -> Sequence[int]:
@@ -329,7 +318,7 @@ class GrownForests(GrownFrontier):
         return last_before_rise(map(grown, self._leaf_sizes))[1]
 
     def _priced(self, lam: float, leaf: int, data: _Training) -> Grower:
-        leaf = max(leaf, self._least_leaf(PRICED_LEAF_SHARE, data.weight))
+        leaf = max(leaf, self._least_leaf(PRICED_LEAF_SHARE, data.encoded.size))
         return Grower(self._task.impurity, min_samples_leaf=leaf, price_weight=lam)
 
     def _nothing_bought(self, data: _Training) -> AcquisitionState:
@@ -337,7 +326,7 @@ class GrownForests(GrownFrontier):
 
     def _looking_ahead(self, data: _Training, training: Labelled, random: Any) -> Iterator[Forest]:
         """Grow a forest with lookahead, and prune it; nothing where its first trees do not pay for the trouble."""
-        task, grower = self._task, self._lookahead_grower(data.weight)
+        task, grower = self._task, self._lookahead_grower(training.y.size)
         grow_tree = task.looking_ahead(grower)
         seed, n_first = int(random.randint(2**31)), min(FIRST_AHEAD, self._search.n_lookahead)
         stream = np.random.RandomState(seed)
@@ -587,10 +576,10 @@ class _Encoded:
         coded, finer = (CodedExamples.from_examples(X, bins) for bins in (max_bins, MAX_BINS if max_bins else None))
         return cls(training, X, coded, finer, of_feature, categories, task)
 
-    @property
-    def targets(self) -> Array:
-        """Targets as the task encodes them."""
-        return self.task.encoded(self.training.y)
+    def forests(self, n_trees: int, *settings: Any) -> ForestsOnFeatures:
+        """Return what grows so many trees of each kind on columns; ``settings`` are its last parameters."""
+        targets, weight = self.task.encoded(self.training.y), self.training.weight
+        return ForestsOnFeatures(self.X, self.coded, self.finer, targets, weight, self.task, n_trees, *settings)
 
     def columns(self, features: IntArray) -> IntArray:
         """List the columns that stand for features, in the order in which `before` hands them on."""

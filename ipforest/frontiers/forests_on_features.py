@@ -30,9 +30,6 @@ N_CHOOSING = 3
 SURE = 2
 """What gets better by so many standard errors is no luck."""
 
-CHOOSING_SAMPLES = 2**13
-"""Settings are chosen with trees on so many examples, where these are a fourth at most of those that trees can have."""
-
 AT_ONCE = 2**16
 """Trees are grown on so many examples, together, before the time is looked at."""
 
@@ -79,9 +76,9 @@ class ForestsOnFeatures:
     """Trains averaged trees on sets of features.
 
     The kinds of trees, the sizes of leaves and what splits choose from are chosen as in `AveragedTrees`, out of bag, on
-    `N_CHOOSING` of the sets, of many examples on some (`CHOOSING_SAMPLES`); the other sets take the settings of the one
-    among these that is nearest to them in size. Trees are grown on the codes of all examples, which the sets share.
-    Those of extremely randomised trees, for which no sums per code are needed, are finer.
+    `N_CHOOSING` of the sets; the other sets take the settings of the one among these that is nearest to them in size.
+    Trees are grown on the codes of all examples, which the sets share. Those of extremely randomised trees, for which
+    no sums per code are needed, are finer.
 
     Parameters
     ----------
@@ -162,13 +159,7 @@ class ForestsOnFeatures:
         return [self._averaged(models[place], sets[place], seeds[place]) for place in range(len(sets))]
 
     def _best(self, columns: IntArray, seed: int) -> tuple[tuple[TreeSettings, Forest], ...]:
-        """Choose settings on a set of columns; return them with trees on as many examples as they are to have."""
-        if n_drawn(self.weight, self.max_samples) < 4 * CHOOSING_SAMPLES:
-            return self._best_at_hand(columns, seed)
-        return self._like(replace(self, max_samples=CHOOSING_SAMPLES)._best_at_hand(columns, seed), columns, seed)
-
-    def _best_at_hand(self, columns: IntArray, seed: int) -> tuple[tuple[TreeSettings, Forest], ...]:
-        """Choose settings on a set of columns; return them with the trees that told."""
+        """Choose settings on a set of columns; return them with the trees."""
         kinds = [self._best_of_kind(one_random_cut, columns, seed) for one_random_cut in (False, True)]
         answers = [each.answers for each in kinds]
         chosen = more_accurate_kinds(kinds, answers, self.encoded, self.weight, self.task)
@@ -227,10 +218,9 @@ def free_features(n_features: int) -> FeatureCosts:
     return FeatureCosts([0] * n_features)
 
 
-def n_drawn(weight: FloatArray, max_samples: int | None) -> int:
-    """Count the examples drawn for a tree: as many as there are, or fewer, so that some ``max_samples`` have weight."""
-    n_weighty = int(np.count_nonzero(weight))
-    return weight.size if max_samples is None or n_weighty <= max_samples else weight.size * max_samples // n_weighty
+def n_drawn(n_samples: int, max_samples: int | None) -> int:
+    """Count the examples drawn for a tree: as many as there are, but no more than ``max_samples``."""
+    return n_samples if max_samples is None else min(n_samples, max_samples)
 
 
 def bagged(
@@ -258,9 +248,9 @@ def bagged(
     ndarray of float64, shape (n_samples, n_trees)
         Weights of the examples that each tree was not grown on, else 0.
     """
-    drawn, seeds, n = np.empty((n_trees, weight.size)), [], n_drawn(weight, max_samples)
+    drawn, seeds = np.empty((n_trees, weight.size)), []
     for row in drawn:
-        row[:] = bootstrap_counts(weight.size, random, n) * weight
+        row[:] = bootstrap_counts(weight.size, random, n_drawn(weight.size, max_samples)) * weight
         if not row.any():
             row[:] = weight
         seeds.append(int(random.randint(2**31)))
