@@ -13,13 +13,14 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import require_own_predictions
 from ipforest.ensemble.scikit_learn import unfrozen
 
-READERS = {
+READERS: dict[str, str | Callable[..., Any]] = {
     "sklearn": "ipforest.ensemble.scikit_learn:read_sklearn",
     "lightgbm": "ipforest.ensemble.lightgbm:read_lightgbm",
     "xgboost": "ipforest.ensemble.xgboost:read_xgboost",
     "catboost": "ipforest.ensemble.catboost:read_catboost",
 }
-"""Reader of a fitted model, by the package that its class, or the nearest of its bases, comes from."""
+"""Reader of a fitted model, by the package that its class, or the nearest of its bases, comes from: MODULE:FUNCTION, or
+the function itself."""
 
 WRITERS = {
     "sklearn": "ipforest.ensemble.scikit_learn:forest_to_sklearn",
@@ -74,7 +75,19 @@ def read(model: object) -> Forest | BoostedTrees:
         package = type(model).__module__.partition(".")[0]
         raise TypeError(f"model: expected a fitted model of {', '.join(READERS)}, got {package}.{type(model).__name__}")
     require_own_predictions(model, library)
-    return cast("Forest | BoostedTrees", _load(READERS[library])(model))
+    return _read_by(READERS[library], model)
+
+
+def _read_by(entry: str | Callable[..., Any], model: object) -> Forest | BoostedTrees:
+    """Read by a reader, which may be one of another package."""
+    try:
+        reader = _load(entry) if isinstance(entry, str) else entry
+    except (AttributeError, ImportError, ValueError) as problem:
+        raise ImportError(f"READERS: expected MODULE:FUNCTION or a function, got {entry!r} ({problem})") from problem
+    trees = reader(model)
+    if not isinstance(trees, Forest | BoostedTrees):
+        raise TypeError(f"READERS: expected {entry!r} to return a Forest or BoostedTrees, got {type(trees).__name__}")
+    return trees
 
 
 def trained_categories(model: object) -> Categories:

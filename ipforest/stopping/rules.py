@@ -99,7 +99,10 @@ def _answered(rule: FittedRule, stage: int, signal: FloatArray, memory: IntArray
     answer = rule.keenness(np.full(signal.size, stage), signal, memory)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise TypeError(f"{expected} to return keenness and memory, got {type(answer).__name__}")
-    keen, remembered = np.asarray(answer[0], dtype=float), np.asarray(answer[1])
+    try:
+        keen, remembered = np.asarray(answer[0], dtype=float), np.asarray(answer[1])
+    except (TypeError, ValueError) as problem:
+        raise TypeError(f"{expected} to return numbers, got none: {problem}") from None
     if keen.shape != signal.shape or remembered.shape != signal.shape:
         raise ValueError(f"{expected} to return shapes {signal.shape}, got {keen.shape} and {remembered.shape}")
     if remembered.dtype.kind not in "iub":

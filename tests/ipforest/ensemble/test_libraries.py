@@ -8,8 +8,9 @@ from fitted_forests import KINDS, examples, fitted
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeClassifier
 
-from ipforest.ensemble import Forest, read, write
+from ipforest.ensemble import Forest, libraries, read, write
 
 X = examples(50, seed=9)[0]
 
@@ -58,3 +59,33 @@ def test_other_targets_are_refused() -> None:
         write(forest, "lightgbm")
     with pytest.raises(ValueError, match="forest: expected tests x <= threshold of float32 numbers"):
         write(replace(forest, comparison="<"), "sklearn")
+
+
+class OfMine:
+    """A fitted model of a package of one's own."""
+
+
+@pytest.mark.parametrize(
+    ("entry", "error", "message"),
+    [
+        (
+            "no_such_package:read",
+            ImportError,
+            "READERS: expected MODULE:FUNCTION or a function, got .no_such",
+        ),
+        ("json:no_such_function", ImportError, "READERS: expected MODULE:FUNCTION or a function, got 'json:no_such_f"),
+        ("json:dumps", TypeError, "is not JSON serializable"),
+        ("builtins:repr", TypeError, "READERS: expected 'builtins:repr' to return a Forest or BoostedTrees, got str"),
+    ],
+)
+def test_a_reader_of_ones_own_that_is_none_is_named(monkeypatch, entry, error, message):
+    monkeypatch.setitem(libraries.READERS, OfMine.__module__.partition(".")[0], entry)
+    with pytest.raises(error, match=message):
+        read(OfMine())
+
+
+def test_a_reader_of_ones_own_may_be_the_function_itself(monkeypatch):
+    X = np.arange(20.0)[:, None]
+    trees = read(DecisionTreeClassifier().fit(X, X[:, 0] > 9))
+    monkeypatch.setitem(libraries.READERS, OfMine.__module__.partition(".")[0], lambda model: trees)
+    assert read(OfMine()) is trees

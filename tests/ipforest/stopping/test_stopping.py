@@ -263,6 +263,11 @@ def answering(answer: Any) -> Any:
     ("answer", "problem", "text"),
     [
         (lambda stage, signal, memory: 1 - signal, TypeError, r"to return keenness and memory, got ndarray$"),
+        (
+            lambda stage, signal, memory: (["sure"] * len(signal), memory),
+            TypeError,
+            r"to return numbers, got none: could",
+        ),
         (lambda stage, signal, memory: (0.5, memory), ValueError, r"to return shapes \(\d+,\), got \(\) and"),
         (lambda stage, signal, memory: (signal, signal), TypeError, r"to return a memory of integers, got float64$"),
         (lambda stage, signal, memory: (signal + np.nan, memory), ValueError, r"to return numbers, got nan at stage 0"),
@@ -270,7 +275,7 @@ def answering(answer: Any) -> Any:
         (lambda stage, signal, memory: (np.argsort(-signal), memory), ValueError, r"on each example alone"),
         (lambda stage, signal, memory: (signal + memory, np.arange(len(signal))), ValueError, r"on each example alone"),
     ],
-    ids=["no memory", "a scalar", "memory of floats", "nan", "less the largest", "ranks", "by position"],
+    ids=["no memory", "words", "a scalar", "memory of floats", "nan", "less the largest", "ranks", "by position"],
 )
 def test_a_rule_that_answers_otherwise_than_a_session_asks_is_refused(
     answer: Any, problem: type[Exception], text: str
