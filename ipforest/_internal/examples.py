@@ -83,7 +83,7 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
         X = with_nan(X if categories is None else categories.numbers(X))
         _require_numbers(X, estimator)
     if is_classifier(estimator) and not isinstance(y, str):
-        _require_one_type(y)
+        require_one_type(y)
     if is_regressor(estimator) and not isinstance(y, str) and (targets := np.asarray(y)).dtype.kind in "OU":
         as_targets(targets, "y")
     labels = _other_labels(X)
@@ -363,7 +363,7 @@ def _as_category(X: Any, column: Any) -> str:
     return f"{frame}.astype({{{column!r}: 'category'}})"
 
 
-def _require_one_type(y: Any) -> None:
+def require_one_type(y: Any) -> None:
     """Refuse labels that are missing, and texts with numbers, which have no order."""
     labels = np.asarray(y)
     if labels.dtype != object or labels.ndim != 1:

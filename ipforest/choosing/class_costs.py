@@ -161,9 +161,12 @@ def costs_of(class_costs: FloatArray, classes: Array, y: npt.ArrayLike, predicte
     Raises
     ------
     ValueError
-        A label is no class.
+        A label is no class, or there are more or fewer than predictions.
     """
-    return class_costs[places_in(classes, y), places_in(classes, predicted)]
+    true, answered = places_in(classes, y), places_in(classes, predicted)
+    if true.shape != answered.shape:
+        raise ValueError(f"y: expected {answered.size} labels, one per example, got shape {true.shape}")
+    return class_costs[true, answered]
 
 
 def expected_costs(outputs: FloatArray, class_costs: FloatArray) -> FloatArray:

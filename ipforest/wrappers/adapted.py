@@ -11,10 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
-from ipforest._internal.examples import checked_weight, require_rows_in_order
+from ipforest._internal.examples import (
+    checked_weight,
+    refuse_other_tables,
+    require_one_type,
+    require_rows_in_order,
+)
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, split_rows
 from ipforest.estimator.base import FittedWithWeights, for_inner
@@ -137,22 +142,27 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, FittedWithWeights):
                 "BudgetedPipeline take its estimator_"
             )
         self._check()
-        weight = None if sample_weight is None else checked_weight(sample_weight, X, np.asarray(y))
+        refuse_other_tables(X, "X")
+        require_rows_in_order(X, y)
+        require_one_type(y)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        weight = None if sample_weight is None else checked_weight(sample_weight, X, y)
         held_out: tuple[Any, Any] = X, y
         held_out_weight = weight
         if is_fitted(inner):
             self.model_ = inner
         else:
-            training = np.arange(len(np.asarray(y)))
+            training = np.arange(y.size)
             require_held_out(self.validation_fraction, X_val)
             if X_val is None:
                 require_rows_in_order(X, groups, "groups")
                 split = self.validation_fraction, self.random_state
-                training, rows = split_rows(np.asarray(y), *split, one_of_each_class=True, groups=groups, X=X)
-                held_out = _safe_indexing(X, rows), np.asarray(y)[rows]
+                training, rows = split_rows(y, *split, one_of_each_class=True, groups=groups, X=X)
+                held_out = _safe_indexing(X, rows), y[rows]
                 held_out_weight = None if weight is None else weight[rows]
             told = for_inner(inner, training, weight, groups)
-            self.model_ = clone(inner).fit(_safe_indexing(X, training), np.asarray(y)[training], **told)
+            self.model_ = clone(inner).fit(_safe_indexing(X, training), y[training], **told)
         if X_val is not None:
             held_out, held_out_weight = (X_val, y_val), None
         self._take_names_of(self.model_)

@@ -48,6 +48,23 @@ def asked(model, X):
     return (model.feature_usage(X) > 0).sum(axis=1)
 
 
+@pytest.mark.parametrize("kind", [CalibratedClassifier, ThresholdClassifier])
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (y[:-1], "inconsistent numbers of samples"),
+        (pd.Series(y)[::-1], "expected the rows of X in their order"),
+        ([*y[:-1].tolist(), "a"], "expected labels of one type"),
+        ([None, *y[1:].astype(str)], "expected a label for each example"),
+    ],
+)
+def test_labels_that_do_not_belong_to_the_examples_are_refused(kind, labels, message):
+    """The wrappers took the labels of other rows, and left out what had none."""
+    given = pd.Series(labels, dtype=object) if isinstance(labels, list) else labels
+    with pytest.raises(ValueError, match=message):
+        kind(BudgetBoost(2)).fit(pd.DataFrame(X), given)
+
+
 @pytest.mark.filterwarnings("ignore:Since FrozenEstimator")
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 def test_each_place_has_the_calibrator_of_scikit_learn(model, method):

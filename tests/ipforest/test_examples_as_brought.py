@@ -360,6 +360,19 @@ def test_held_out_rows_in_another_order_are_refused() -> None:
         MAKE["BudgetForest"]().fit(frame[:40], labels[:40], frame[:39:-1], labels[40:])
 
 
+def test_labels_to_measure_on_are_those_of_the_rows() -> None:
+    """`score` counted labels of other rows, and one label was a cost of mistakes for all."""
+    X, y = examples()
+    frame, labels = pd.DataFrame(X, columns=NAMES), pd.Series(y)
+    model = MAKE["BudgetPrune"]().set_params(class_costs=[[0, 1], [2, 0]]).fit(frame, labels)
+    for measure in (model.score, model.total_cost, model.misclassification_cost, model.measured):
+        measure(frame, labels)
+        with pytest.raises(ValueError, match="expected the rows of X in their order"):
+            measure(frame, labels[::-1])
+        with pytest.raises(ValueError, match=r"one per example|inconsistent numbers of samples"):
+            measure(frame, y[:1])
+
+
 def numbers_in_other_forms() -> dict[str, object]:
     X, _ = examples()
     frame = pd.DataFrame(X, columns=NAMES)
