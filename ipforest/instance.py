@@ -317,6 +317,7 @@ class PruningInstance:
         loss: str = "second-order",
         split_cost: object = 0,
         resolution: object | None = None,
+        leaves: Int32Array | None = None,
     ) -> PruningInstance:
         """Build the instance of boosted trees: errors from each tree's own step, costs from routed examples.
 
@@ -332,6 +333,8 @@ class PruningInstance:
             See `ipforest.losses.stage_errors`, which says what of it is exact and what a surrogate.
         split_cost, resolution : number, optional
             As in `from_forest`.
+        leaves : ndarray of int32, shape (n_trees, n_error_examples), optional
+            Where the examples of ``error_data`` end, if it is known; see `Trees.leaves`.
 
         Returns
         -------
@@ -344,7 +347,7 @@ class PruningInstance:
             Bad examples, prices for another number of features, an unknown loss, numbers too large.
         """
         step = None if resolution == FITS_PATH else resolution
-        errors = stage_errors(trees, loss, error_data, step)
+        errors = stage_errors(trees, loss, error_data, step, leaves)
         return cls._from_trees(trees, X_cost, costs, errors, split_cost, resolution == FITS_PATH)
 
     @classmethod

@@ -105,7 +105,13 @@ def node_errors(
     return _as_integers(losses, step, total_weight, forest.n_trees)
 
 
-def stage_errors(trees: BoostedTrees, loss: str, error_data: ErrorData, resolution: object | None = None) -> NodeErrors:
+def stage_errors(
+    trees: BoostedTrees,
+    loss: str,
+    error_data: ErrorData,
+    resolution: object | None = None,
+    leaves: Int32Array | None = None,
+) -> NodeErrors:
     r"""Compute e_h of every node of boosted trees, each tree judged at the margins of all trees before it.
 
     With v_h what node h adds as a leaf, and g_i, h_i the derivatives of example i's loss at its margin F_i before the
@@ -130,6 +136,8 @@ def stage_errors(trees: BoostedTrees, loss: str, error_data: ErrorData, resoluti
         Training or held-out examples; weights have shape (n_samples,).
     resolution : number, optional
         Rounding step; see `node_errors`.
+    leaves : ndarray of int32, shape (n_trees, n_samples), optional
+        Where the examples end, if it is known; see `Trees.leaves`.
 
     Returns
     -------
@@ -146,7 +154,8 @@ def stage_errors(trees: BoostedTrees, loss: str, error_data: ErrorData, resoluti
         raise ValueError(f"loss: expected one of {', '.join(map(repr, STAGE_LOSSES))} for boosted trees, got {loss!r}")
     if not isinstance(error_data, tuple) or len(error_data) not in (2, 3):
         raise ValueError(f"error_data: expected a pair (X, y) or (X, y, weights), got {type(error_data).__name__}")
-    leaves = trees.leaves(trees.checked_examples(error_data[0], "error_data X"))
+    if leaves is None:
+        leaves = trees.leaves(trees.checked_examples(error_data[0], "error_data X"))
     n_samples = leaves.shape[1]
     targets = encode_targets(error_data[1], trees.classes)
     weight = np.asarray(error_data[2] if len(error_data) == 3 else np.ones(n_samples), dtype=np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,8 +36,7 @@ class _Sample:
     ) -> _Sample:
         leaves = trees.leaves(trees.checked_examples(X))
         targets = encode_targets(y, trees.classes)
-        if targets.shape[0] != leaves.shape[1]:
-            raise ValueError(f"y: expected one target per example, shape ({leaves.shape[1]},), got {np.shape(y)}")
+        _require_as_many(targets, leaves.shape[1])
         weight = checked_weights(sample_weight, targets.shape[0])
         return cls(trees, leaves, targets, weight, trees.margin_loss)
 
@@ -46,6 +45,11 @@ class _Sample:
 
     def mean_loss(self, margins: FloatArray) -> float:
         return float(np.average(self.loss.value(margins, self.targets), weights=self.weight))
+
+
+def _require_as_many(targets: FloatArray, n_samples: int) -> None:
+    if targets.shape[0] != n_samples:
+        raise ValueError(f"y: expected one target per example, shape ({n_samples},), got ({targets.shape[0]},)")
 
 
 def mean_loss(
@@ -78,6 +82,7 @@ def refit_by_newton(
     *,
     learning_rate: float = 0.1,
     l2: float = 1.0,
+    leaves: Iterable[Int32Array] | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> BoostedTrees:
     r"""Refit the values of all nodes tree by tree, each by one Newton step at the margins of the trees before it.
@@ -94,17 +99,20 @@ def refit_by_newton(
         :math:`\eta`.
     l2 : float
         Penalty on squared values.
+    leaves : iterable of ndarray of int32, shape (n_samples,), optional
+        Where the examples end in one tree after another, if it is known; see `BoostedTrees.leaves`.
     check : callable ()
         Called before each tree; what it raises ends refitting.
     """
-    sample = _Sample.of(trees, X, y, sample_weight)
-    value = trees.value.copy()
-    course = sample.loss.course_from(np.tile(trees.base_score, (sample.leaves.shape[1], 1)), sample.targets)
-    ones = np.ones((sample.leaves.shape[1], value.shape[1]))
-    for number, ((start, stop), columns) in enumerate(zip(trees, trees.output_columns(), strict=True)):
+    examples, targets = trees.checked_examples(X), encode_targets(y, trees.classes)
+    _require_as_many(targets, examples.shape[0])
+    weight, value = checked_weights(sample_weight, targets.shape[0]), trees.value.copy()
+    course = trees.margin_loss.course_from(np.tile(trees.base_score, (targets.shape[0], 1)), targets)
+    ones = np.ones((targets.shape[0], value.shape[1]))
+    of_trees = zip(trees, trees.output_columns(), trees.leaves(examples) if leaves is None else leaves, strict=True)
+    for number, ((start, stop), columns, reached) in enumerate(of_trees):
         check()
-        reached = sample.leaves[number]
-        G, H, W = trees.sums_of_tree(number, reached, sample.weight, *course.derivatives(columns), ones)
+        G, H, W = trees.sums_of_tree(number, reached, weight, *course.derivatives(columns), ones)
         value[start:stop] = np.where(W > 0, -learning_rate * G / np.maximum(H + l2, TINY), value[start:stop])
         course.add(value[reached], columns)
     return replace(trees, value=value)

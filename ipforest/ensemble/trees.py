@@ -498,7 +498,7 @@ class Trees:
         sequence = np.asarray(order)
         if not np.array_equal(np.sort(sequence), np.arange(self.n_trees)):
             raise ValueError(f"order: expected each of the trees 0..{self.n_trees - 1} once, got {order!r}")
-        return self._take(sequence)
+        return self.subset(sequence)
 
     def first(self, n_trees: int) -> Self:
         """Return the first ``n_trees`` trees.
@@ -510,7 +510,7 @@ class Trees:
         """
         if not 1 <= n_trees <= self.n_trees:
             raise ValueError(f"n_trees: expected 1..{self.n_trees}, got {n_trees}")
-        return self._take(np.arange(n_trees))
+        return self.subset(np.arange(n_trees))
 
     def followed_by(self, others: Self) -> Self:
         """Return these trees and then others, which add to the same outputs.
@@ -538,7 +538,8 @@ class Trees:
         both = self.left_categories.followed_by(others.left_categories)
         return replace(self, tree_offsets=offsets, left_categories=both, **fields)
 
-    def _take(self, sequence: IntArray) -> Self:
+    def subset(self, sequence: IntArray) -> Self:
+        """Take some of the trees, one at least, by their numbers and in their order."""
         sizes = np.diff(self.tree_offsets)[sequence]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         shift = np.repeat(self.tree_offsets[sequence] - offsets[:-1], sizes)
@@ -549,6 +550,24 @@ class Trees:
         return replace(
             self, tree_offsets=offsets, **fields, **{name: getattr(self, name)[sequence] for name in self.TREE_FIELDS}
         )
+
+    def nodes_after(self, kept: BoolArray) -> Int32Array:
+        """Find what each node is, or which node it is below, once every internal node that is not kept is a leaf.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (n_internal,)
+
+        Returns
+        -------
+        ndarray of int32, shape (n_nodes,)
+            Over the nodes of the smaller trees, those without a test, which have one node, among them.
+        """
+        stays, _ = self.restriction(kept)
+        splits, last = np.zeros(self.n_nodes, dtype=bool), np.empty(self.n_nodes, dtype=np.int32)
+        splits[self.internal_nodes] = kept
+        routing.last_nodes(self.parent, splits, last)
+        return (np.cumsum(stays, dtype=np.int32) - np.int32(1))[last]
 
     def restriction(self, kept: BoolArray) -> tuple[BoolArray, dict[str, Any]]:
         """Collapse every internal node that is not kept into a leaf.

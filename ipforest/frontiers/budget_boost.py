@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import FloatArray, Int32Array
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import encode_targets
@@ -34,6 +34,7 @@ from ipforest.growing.boosting import Boosting, Standing
 from ipforest.growing.codes import check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.path_search import prune_path
+from ipforest.results import Pruning
 from ipforest.settings import Grouped, Settings, checked
 
 REFITS = ("newton", "alternate", None)
@@ -132,10 +133,13 @@ class GrownBoosting(GrownFrontier):
         return int(3 + n_priced * n_measured)
 
     def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
-        made = self._ensembles(training, validation, random, work)
-        return self._stopped_members(made, validation, Reached(validation.y.size))
+        reached = Reached(validation.y.size)
+        made = self._ensembles(training, validation, reached, random, work)
+        return self._stopped_members(made, validation, reached)
 
-    def _ensembles(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[BoostedTrees]:
+    def _ensembles(
+        self, training: Labelled, validation: Labelled, reached: Reached, random: Any, work: Work
+    ) -> Iterator[BoostedTrees]:
         training = training.with_relative_weights()
         X = np.ascontiguousarray(training.X, dtype=np.float32)
         categorical = self.categories_.mask(X.shape[1])
@@ -148,7 +152,7 @@ class GrownBoosting(GrownFrontier):
         highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
         falling = (highest * np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas)).tolist()
         smallest, *larger = sorted(self._growth.leaf_sizes())
-        half, on = len(falling) // 2, (validation, paying, random, work)
+        half, on = len(falling) // 2, (validation, paying, reached, random, work)
         nothing = data.standing(start)
         passed = [nothing, *(yield from self._priced(data, nothing, smallest, falling, (), *on))]
         ends = [passed[-1]]
@@ -156,7 +160,7 @@ class GrownBoosting(GrownFrontier):
             ends += yield from self._priced(data, passed[half], leaves, falling[half:], passed[half + 1 :], *on)
         if self._search.single_price:
             single = [highest * SINGLE] * len(falling)
-            ends += yield from self._priced(data, nothing, smallest, single, (), *on)
+            ends += yield from self._priced(data, nothing, smallest, single, (), *on, gives_up=self._scorer is None)
         trees = self._unpriced(data, nothing, ends, self._grower(smallest, 0.0), validation, random, work)
         if trees is not start:
             yield trees
@@ -170,13 +174,22 @@ class GrownBoosting(GrownFrontier):
         rivals: Sequence[Standing],
         validation: Labelled,
         paying: Labelled,
+        reached: Reached,
         random: Any,
         work: Work,
+        *,
+        gives_up: bool = False,
     ) -> Generator[BoostedTrees, None, list[Standing]]:
-        """Grow at one price after another, and prune what comes of it; return what stands after each price."""
+        """Grow at one price after another, and prune what comes of it; return what stands after each price.
+
+        What has been reached for far less is not pruned.
+        """
         grower = self._grower(leaves, prices[-1])
-        passed = yield from self._grow(data, standing, grower, prices, rivals, validation, random, work)
-        if self._search.n_prunings and len(passed) == len(prices) and passed[-1] is not standing:
+        race = reached if gives_up else None
+        passed = yield from self._grow(data, standing, grower, prices, rivals, race, validation, random, work)
+        is_hopeless = self._scorer is None and reached.was_hopeless
+        is_pruned = self._search.n_prunings and len(passed) == len(prices) and passed[-1] is not standing
+        if is_pruned and not is_hopeless:
             yield from self._pruned(data, passed[-1].trees, grower, paying, work)
         return passed
 
@@ -230,6 +243,7 @@ class GrownBoosting(GrownFrontier):
         grower: Grower,
         prices: Sequence[float],
         rivals: Sequence[Standing],
+        reached: Reached | None,
         validation: Labelled,
         random: Any,
         work: Work,
@@ -237,14 +251,14 @@ class GrownBoosting(GrownFrontier):
         """Grow at one price after another; yield what stands after some, and return what stands after each.
 
         When the time is over, what stands then is the last; so it is when a rival is clearly better after the same
-        price.
+        price, and when even gains as large as the last would not come to what has been reached for far less.
         """
         targets, loss_of = encode_targets(validation.y, self.classes_), standing.trees.margin_loss.value
 
         def losses(standing: Standing) -> FloatArray:
             return loss_of(standing.held_out, targets)
 
-        told, passed, least = standing, [], losses(standing)
+        told, passed, least, course = standing, [], losses(standing), list[float]()
         n_rounds_at_all = round(self.n_estimators * len(prices) / self._search.n_lambdas)
         ends = np.linspace(0, n_rounds_at_all, CHUNKS * len(prices) + 1).round().astype(int)
         chunks = np.diff(ends).reshape(len(prices), CHUNKS)
@@ -262,6 +276,11 @@ class GrownBoosting(GrownFrontier):
             if standing is not told and (n_left % self._search.prices_per_member == 0 or work.is_over):
                 told = standing
                 yield standing.trees
+                if reached is not None:
+                    course.append(reached.last.loss)
+                    to_come = n_left / self._search.prices_per_member * max(course[-2:][0] - course[-1], 0.0)
+                    if len(course) > 1 and n_left and reached.has_far_cheaper(reached.last.cost, course[-1] - to_come):
+                        break
             work.check()
         return passed
 
@@ -269,17 +288,37 @@ class GrownBoosting(GrownFrontier):
         self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled, work: Work
     ) -> Iterator[BoostedTrees]:
         """Prune at several lambdas, and refit."""
-        errors = (data.examples, data.y, data.weight)
-        instance = PruningInstance.from_boosted(grown, paying.X, self.costs_, errors, resolution=FITS_PATH)
+        errors = data.examples, data.y, data.weight
+        leaves = grown.leaves(grown.checked_examples(data.examples))
+        instance = PruningInstance.from_boosted(
+            grown, paying.X, self.costs_, errors, resolution=FITS_PATH, leaves=leaves
+        )
         path = prune_path(instance, progress=lambda *_: work.check())
         for lam, pruning in spread_prunings(path, self._search.n_prunings):
             if self._search.refit == "alternate":
                 yield alternate(data, grown, lam, grower, l2=self._growth.l2).trees
             elif self._search.refit == "newton":
-                rate, l2 = self._growth.learning_rate, self._growth.l2
-                yield refit_by_newton(grown.prune(pruning), *errors, learning_rate=rate, l2=l2, check=work.check)
+                yield self._refitted(data, grown, pruning, leaves, work)
             else:
                 yield grown.prune(pruning)
+
+    def _refitted(
+        self, data: Boosting, grown: BoostedTrees, pruning: Pruning, leaves: Int32Array, work: Work
+    ) -> BoostedTrees:
+        """Prune, leave out the trees of which no test stays, and refit; ``leaves`` are those of the grown trees."""
+        pruned = grown.prune(pruning)
+        has_test = np.diff(pruned.tree_offsets) > 1
+        has_test[0] |= not has_test.any()
+        sequence, after = np.flatnonzero(has_test), grown.nodes_after(pruning.kept)
+        kept = pruned.subset(sequence)
+        shift = pruned.tree_offsets[sequence] - kept.tree_offsets[:-1]
+        ends = (
+            after[leaves[number]] - shorter for number, shorter in zip(sequence, shift.astype(np.int32), strict=True)
+        )
+        rate, l2 = self._growth.learning_rate, self._growth.l2
+        return refit_by_newton(
+            kept, data.examples, data.y, data.weight, learning_rate=rate, l2=l2, leaves=ends, check=work.check
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

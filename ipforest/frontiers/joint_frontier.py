@@ -176,14 +176,24 @@ class Reached:
     Parameters
     ----------
     n_validation : int
+
+    Attributes
+    ----------
+    last : Member
+        The last one.
+    was_hopeless : bool
+        Whether something far cheaper had been reached before it.
     """
 
     def __init__(self, n_validation: int) -> None:
         self._n_validation = n_validation
         self._cost = self._loss = np.empty(0)
+        self.was_hopeless = False
 
     def add(self, member: Member) -> None:
         """Note what a member comes to."""
+        self.last = member
+        self.was_hopeless = self.has_far_cheaper(member.cost, member.loss)
         curves = [curve for _, curve in member.learnt]
         self._cost = np.concatenate([self._cost, [member.cost], *(curve.cost for curve in curves)])
         self._loss = np.concatenate([self._loss, [member.loss], *map(_falling, curves)])

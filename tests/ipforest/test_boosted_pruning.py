@@ -111,6 +111,21 @@ def test_newton_refit_finds_the_values_of_boosting_again() -> None:
     assert np.abs(damped.value).max() < np.abs(again.value).max()
 
 
+def test_where_examples_end_in_pruned_trees_follows_from_where_they_ended() -> None:
+    trees, X, y = boosted("two classes")
+    leaves = trees.leaves(trees.checked_examples(X))
+    data = trees, X, FeatureCosts.uniform(X.shape[1]), (X, y)
+    path = prune_path(PruningInstance.from_boosted(*data, leaves=leaves))
+    assert path.errors == prune_path(PruningInstance.from_boosted(*data)).errors
+    for place in range(len(path.breakpoints) + 1):
+        kept = path.pruning_at(place).kept
+        pruned = trees.prune(path.pruning_at(place))
+        ends = trees.nodes_after(kept)[leaves]
+        np.testing.assert_array_equal(ends, pruned.leaves(pruned.checked_examples(X)))
+        known = refit_by_newton(pruned, X, y, leaves=iter(ends))
+        np.testing.assert_array_equal(known.value, refit_by_newton(pruned, X, y).value)
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_refits_lower_the_loss(task: str) -> None:
     trees, X, y = boosted(task)

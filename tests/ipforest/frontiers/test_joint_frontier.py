@@ -282,6 +282,26 @@ def test_hopeless_ensembles_are_members_that_nothing_stops(monkeypatch: pytest.M
     assert least.learnt
 
 
+def test_hopeless_boosted_trees_are_not_pruned_and_a_single_price_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_classification(300, 10, n_informative=4, random_state=0)
+    parts = X[:150], y[:150], X[150:], y[150:]
+    search = BoostSearch(n_lambdas=4, n_prunings=2, stopping=ThresholdStopping())
+    model = BudgetBoost(40, growth=BoostGrowth(max_leaf_nodes=4), search=search, random_state=0)
+
+    def members(*, is_hopeless: bool) -> list[tuple[int, int]]:
+        """Give the trees of each ensemble, and those of them that test something."""
+        monkeypatch.setattr(Reached, "has_far_cheaper", lambda *_: is_hopeless)
+        ensembles = [member.policy.trees for member in clone(model).fit(*parts).members_]
+        return [(trees.n_trees, int(np.sum(np.diff(trees.tree_offsets) > 1))) for trees in ensembles]
+
+    falling, single = [(11, 10), (21, 20), (31, 30)], [(11, 10), (21, 20), (31, 30)]
+    every, hopeless = members(is_hopeless=False), members(is_hopeless=True)
+    assert hopeless == [(1, 0), *falling, *single[:2]]
+    pruned = [sizes for sizes in every if sizes[0] == sizes[1]]
+    assert len(pruned) >= 2
+    assert [sizes for sizes in every if sizes not in pruned][:7] == [(1, 0), *falling, *single]
+
+
 def test_trees_are_grown_anew_on_what_the_forests_of_the_frontier_buy() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     parts = X[:400], y[:400], X[400:], y[400:]
