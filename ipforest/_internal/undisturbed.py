@@ -11,8 +11,10 @@ since those of `threading` keep locks of their own that an interrupt can leave i
 
 from __future__ import annotations
 
+import signal
 from _thread import allocate_lock, start_new_thread
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 R = TypeVar("R")
@@ -52,6 +54,22 @@ class Undisturbed:
 def undisturbed(work: Callable[[], R]) -> R:
     """Run some work on no state that outlives it, in another thread; see `Undisturbed.run`."""
     return Undisturbed().run(work)
+
+
+@contextmanager
+def started_without_interrupts() -> Iterator[None]:
+    """Start worker processes in the block that see no interrupt of the terminal: this process ends them.
+
+    An interrupt of this process is raised at the end of the block.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Work(Generic[R]):

@@ -37,6 +37,7 @@ from ipforest._internal.files import write_text
 from ipforest._internal.kernels import clock, processor_clock
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import records_to_csv
+from ipforest._internal.undisturbed import started_without_interrupts
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.methods import Task, penalised_lightgbm
@@ -582,9 +583,16 @@ def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> Ro
 
 
 def _in_own_process(function: Callable[..., Row], *arguments: object) -> Row:
-    """Run a measurement in a fresh interpreter; add its peak memory."""
+    """Run a measurement in a fresh interpreter, which ends with this one; add its peak memory."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(_with_peak, function, *arguments).result()
+        with started_without_interrupts():
+            measuring = pool.submit(_with_peak, function, *arguments)
+        try:
+            return measuring.result()
+        except KeyboardInterrupt:
+            for process in multiprocessing.active_children():
+                process.kill()
+            raise
 
 
 def _with_peak(function: Callable[..., Row], *arguments: object) -> Row:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +19,7 @@ from matplotlib.figure import Figure
 from ipforest._internal.files import write_figure, write_text
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import object_of, records_to_csv
+from ipforest._internal.undisturbed import started_without_interrupts
 from ipforest.datasets import DATA_VARIABLE
 from ipforest.experiments.paper_data import available, digests
 
@@ -317,7 +316,7 @@ def reproduce(
         for number, (cell, file) in enumerate(waiting)
         if monotonic() < last_start and not file.exists()  # another process may work in the same folder
     )
-    with _without_interrupts():  # of the workers that are started here, for good: this process ends them
+    with started_without_interrupts():
         results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work)
     for number, records, seconds in results:
         cell, file = waiting[number]
@@ -341,19 +340,6 @@ def reproduce(
         seconds=sum(entry["seconds"] for entry in finished),
         unfinished=len(cells) - len(finished),
     )
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Put interrupts of this thread off to the end of the block; processes that are started in it see none at all."""
-    if not hasattr(signal, "pthread_sigmask"):  # on Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _values(cells: list[Cell], key: str) -> list[Any]:

@@ -1,7 +1,12 @@
 """An interrupt at any moment of a search leaves a state that, continued, gives the right path."""
 
+import multiprocessing
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from contextlib import suppress
 
 import joblib
@@ -13,6 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest import Status
 from ipforest import path_search as path_module
 from ipforest._internal import undisturbed
+from ipforest.experiments import benchmarks
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow import checkpoint, parametric_cut, subproblems, threads
 from ipforest.path_search import PathSearch, prune_path
@@ -146,6 +152,7 @@ import json, signal, sys, time
 from pathlib import Path
 from random import Random
 from ipforest.cli import main
+from ipforest.experiments import benchmarks
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.path_search import PathSearch, prune_path
 
@@ -246,3 +253,31 @@ def test_the_command_writes_the_same_files_after_signals_at_random_moments(tmp_p
     finished = run_with_alarms(COMMANDS, "path", *files, tmp_path)
     assert finished.returncode == 0, finished.stderr
     assert int(finished.stderr.splitlines()[-1]) > 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="interrupts cannot be put off there")
+def test_processes_that_are_started_without_interrupts_see_none_and_this_one_sees_its_own_afterwards():
+    blocked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    started = []
+
+    def start():
+        with undisturbed.started_without_interrupts():
+            os.kill(os.getpid(), signal.SIGINT)
+            started.append(subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=True))
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert started[0].stdout == "True\n"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody is interrupted so there")
+def test_an_interrupted_measurement_ends_its_process():
+    timer = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    before = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        benchmarks._in_own_process(time.sleep, 100)
+    assert time.monotonic() - before < 50
+    assert not multiprocessing.active_children()
