@@ -10,7 +10,14 @@ if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
     from proofs.study.sketch import SketchedTree
 
-__all__ = ["corner_instances", "corner_numbers", "crowded_instances", "delayed_instance", "in_finer_units"]
+__all__ = [
+    "corner_instances",
+    "corner_numbers",
+    "crowded_instances",
+    "delayed_instance",
+    "in_finer_units",
+    "telling_instances",
+]
 
 PRICES = {0: 2, 1: 3, 2: 1}
 """Cost units of each unit of features, for every example."""
@@ -51,6 +58,19 @@ def in_finer_units(instance: PruningInstance) -> PruningInstance:
         split_cost=instance.split_cost * FINER,
         cost_unit=instance.cost_unit / FINER,
     )
+
+
+def telling_instances(takes: str) -> list[PruningInstance]:
+    """Make the instances that tell formulations apart: corners, crowds and one of large integers.
+
+    Parameters
+    ----------
+    takes : "lam", "budget" or "nothing"
+        What the formulation takes; HiGHS refuses rows of large integers, as of a budget.
+    """
+    corners = corner_instances()
+    large = [] if takes == "budget" else [in_finer_units(corners[0])]
+    return [*corners, *crowded_instances(), *large]
 
 
 def delayed_instance() -> PruningInstance:

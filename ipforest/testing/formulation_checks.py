@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ipforest._internal.arrays import FloatArray, IntArray
-from ipforest.testing.corners import corner_instances, corner_numbers, crowded_instances, in_finer_units
+from ipforest.testing.corners import corner_numbers, telling_instances
 from ipforest.testing.strategies import budgets, instances, lambdas
 
 if TYPE_CHECKING:
@@ -150,10 +150,7 @@ def _cases(program: Formulation, max_internal: int = MAX_INTERNAL) -> st.SearchS
 
 def _corners(program: Formulation, own: Own = None) -> Iterator[_Case]:
     """State the formulation for the corner and the crowded instances, one of large integers, or for one's own."""
-    known = [*corner_instances(), *crowded_instances()]
-    if program.takes != "budget":  # HiGHS refuses rows of large integers
-        known.append(in_finer_units(known[0]))
-    for instance in filter(program.fits, known if own is None else own):
+    for instance in filter(program.fits, telling_instances(program.takes) if own is None else own):
         for number in corner_numbers(instance, program.takes):
             yield _case(program, instance, number)
 

@@ -219,7 +219,7 @@ class Sketch:
 
 def _below(value: int) -> list[int]:
     """Return simpler integers >= 0, the simplest first."""
-    return sorted({0, 1, value // 2, value - 1} & set(range(value)))
+    return sorted(other for other in {0, 1, value // 2, value - 1} if 0 <= other < value)
 
 
 def _with(items: tuple[T, ...], place: int, item: T) -> tuple[T, ...]:

@@ -30,7 +30,7 @@ from ipforest._internal.records import to_record
 from ipforest.instance import PruningInstance
 from ipforest.solvers.highs import NoOptimumError, run, run_first_order
 from ipforest.solvers.linear_program import LinearProgram
-from ipforest.testing.corners import corner_numbers, crowded_instances
+from ipforest.testing.corners import corner_numbers, telling_instances
 from proofs.crosschecks.fitted_problems import draw_fitted_problem
 from proofs.integrality.vertices import is_integral
 from proofs.study import checks, matrices
@@ -290,13 +290,13 @@ class _Look:
     def __init__(self, formulation: Formulation, instances: int | Sequence[PruningInstance], seed: int) -> None:
         self.formulation, self.seed = formulation, seed
         self.fractional: Problem | None = None
-        self.crowded: list[Problem] = []
+        self.telling: list[Problem] = []
         if isinstance(instances, int):
             if instances < 1:
                 raise ValueError(f"instances: expected 1 or more, got {instances}")
             self.small = list(islice(self._draw(MAX_NODES_OF_NAPKIN), instances))
             self.large = list(islice(self._draw(MAX_NODES), instances))
-            self.crowded = list(self._crowded())
+            self.telling = list(self._telling())
         elif isinstance(instances, PruningInstance):
             raise TypeError("instances: expected a number or a list of PruningInstance, got one outside a list")
         else:
@@ -313,10 +313,10 @@ class _Look:
             number += 1
             yield random_problem(rng, self.formulation.takes, self.formulation.one_tree, most)
 
-    def _crowded(self) -> Iterator[Problem]:
-        """Take the instances of many trees and examples that share what they buy."""
+    def _telling(self) -> Iterator[Problem]:
+        """Take the instances on which `ipforest.testing.check_formulation` finds faults."""
         takes = self.formulation.takes
-        for instance in filter(self.formulation.fits, crowded_instances()):
+        for instance in filter(self.formulation.fits, telling_instances(takes)):
             for number in corner_numbers(instance, takes):
                 yield Problem(instance, **({} if number is None else {takes: number}))
 
@@ -331,7 +331,8 @@ class _Look:
         return Problem(instance, budget=cost * share) if self.formulation.takes == "budget" else Problem(instance)
 
     def validity(self) -> list[Row]:
-        few = [problem for problem in self.small if checks.has_few_columns(self.formulation, problem)]
+        looked_at = [*self.small, *self.telling]
+        few = [problem for problem in looked_at if checks.has_few_columns(self.formulation, problem)]
         exhaustive: list[tuple[str, Check]] = [
             ("every 0-1 point is a pruning of at most its objective", checks.points_are_prunings),
             ("every pruning has a 0-1 point of its objective", checks.prunings_have_points),
@@ -340,7 +341,7 @@ class _Look:
         cut = self.formulation.takes == "lam" and not self.formulation.variant
         others = "brute force and minimum cut" if cut else "brute force"
         optimum = f"the optimum is that of {others}"
-        problems = [*self.small, *self.large, *self.crowded]
+        problems = [*looked_at, *self.large]
         return [*rows, self._row(VALID, optimum, checks.solves, problems, Evidence.SAMPLE)]
 
     def relaxation(self) -> list[Row]:

@@ -20,7 +20,7 @@ from proofs.study.problem import Problem, random_problem
 from proofs.study.programs import ExactProgram, simplest
 from proofs.study.refutation import Refutation, shrink
 from proofs.study.size_laws import size_law
-from proofs.study.sketch import Sketch
+from proofs.study.sketch import Sketch, _below
 from proofs.study.study import INTEGRAL, Evidence, study
 
 TREE = load_reference("figure_1_tree").instance
@@ -353,3 +353,24 @@ def test_the_command_studies_a_file(tmp_path, capsys, monkeypatch):
     assert main(["study", f"{tmp_path / 'absent.py'}:half"]) == 2
     assert main(["study", "compact", "--instances", "2"]) == 0
     assert "proved by certificate" in " ".join(capsys.readouterr().out.split())
+
+
+def test_numbers_of_any_size_are_made_smaller_step_by_step():
+    assert _below(9 * 10**18) == [0, 1, 45 * 10**17, 9 * 10**18 - 1]
+    assert _below(1) == [0]
+    assert _below(0) == []
+
+
+@pytest.mark.slow
+def test_what_is_wrong_below_the_second_test_of_a_way_is_refuted_by_few_instances():
+    def to_the_root(instance, lam):
+        model, data = formulations.build("closure", instance, lam), ModelData.of(instance)
+        model.kept_under_parent.deactivate()
+        deep = [h for h in data.internal if h in data.parent]
+        root = {h: h for h in data.internal}
+        for h in deep:  # a parent comes before its children
+            root[h] = root[data.parent[h]]
+        model.kept_under_root = pyo.Constraint(deep, rule=lambda m, h: m.x[h] <= m.x[root[h]])
+        return model
+
+    assert not study(ModelledFormulation("to-the-root", to_the_root), 1)
