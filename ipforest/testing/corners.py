@@ -61,7 +61,7 @@ def in_finer_units(instance: PruningInstance) -> PruningInstance:
 
 
 def telling_instances(takes: str) -> list[PruningInstance]:
-    """Make the instances that tell formulations apart: corners, crowds and one of large integers.
+    """Make the instances that tell formulations apart: corners, a fork, crowds and one of large integers.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def telling_instances(takes: str) -> list[PruningInstance]:
     """
     corners = corner_instances()
     large = [] if takes == "budget" else [in_finer_units(corners[0])]
-    return [*corners, *crowded_instances(), *large]
+    return [*corners, _instance(_fork()), *crowded_instances(), *large]
 
 
 def delayed_instance() -> PruningInstance:
@@ -116,6 +116,16 @@ def _chain(*needs: set[tuple[int, int]]) -> SketchedTree:
         (2, 2, 0, 1, 0, 0, 0),
         (root, middle, nothing, last, nothing, nothing, nothing),
         (5, 4),
+    )
+
+
+def _fork() -> SketchedTree:
+    """Make a test with one below it on either side, which need units of their own, of one example each."""
+    from proofs.study.sketch import SketchedTree
+
+    needs = ({(0, 0), (1, 0)}, {(0, 1)}, {(1, 2)}, *[set[tuple[int, int]]()] * 4)
+    return SketchedTree(
+        (-1, 0, 0, 1, 1, 2, 2), (14, 6, 6, 2, 1, 1, 2), (2, 1, 1, 0, 0, 0, 0), (*map(frozenset, needs),), (3, 5)
     )
 
 

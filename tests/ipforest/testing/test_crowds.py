@@ -63,14 +63,14 @@ def test_a_constant_that_holds_for_a_few_trees_or_examples_is_found(needs):
     named = dict(check_formulation(program))
     with pytest.raises(AssertionError, match=r"has no point|its best point"):
         named["prunings_are_points"]()
-    problems = [problem for problem in crowded(program) if checks.solves(program, problem) is not None]
+    problems = [problem for problem in telling(program) if checks.solves(program, problem) is not None]
     assert problems
 
 
-def crowded(program):
+def telling(program):
     from proofs.study.study import _Look
 
-    return _Look(program, 1, 0).crowded
+    return _Look(program, 1, 0).telling
 
 
 def one_tree(n_examples):
