@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn import get_config
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import cross_val_predict
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
@@ -124,5 +125,7 @@ class NestedCascade(StagedEstimator):
             models.append(train_stage(base, inputs, y, weight))
             if len(models) < len(sets):
                 params = None if weight is None else {"sample_weight": weight}
+                if params is not None and get_config()["enable_metadata_routing"]:
+                    base = clone(base).set_fit_request(sample_weight=True)
                 before = cross_val_predict(base, inputs, y, method=method, params=params).reshape(X.shape[0], -1)
         return models

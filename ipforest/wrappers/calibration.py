@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
@@ -106,7 +107,8 @@ class Calibration:
             here = np.flatnonzero(place == number)
             whole = [(np.arange(here.size), np.arange(here.size))]
             calibrator = CalibratedClassifierCV(AsGiven(classes), method=method, cv=whole, ensemble=False)
-            fitted.append(calibrator.fit(outputs[here], labels[here], sample_weight=weight[here]))
+            with config_context(enable_metadata_routing=False):  # what is calibrated takes weights, and is ours
+                fitted.append(calibrator.fit(outputs[here], labels[here], sample_weight=weight[here]))
         return cls(first, tuple(fitted))
 
     def __call__(self, outputs: FloatArray, asked: IntArray) -> FloatArray:

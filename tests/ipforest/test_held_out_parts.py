@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from budgeted_estimators import CLASSIFIERS, REGRESSORS
+from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
-from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
+from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade, NestedStages
 from ipforest.learners import BudgetRF, ReadableTree
 from ipforest.wrappers.calibration import CalibratedClassifier
 
@@ -162,6 +164,26 @@ def test_what_has_no_weight_is_not_trained_on(name: str) -> None:
     without = clone(model).fit(X[counts], y[counts], sample_weight=weight[counts], **held_out)
     np.testing.assert_array_equal(weighted.predict(X), without.predict(X))
     np.testing.assert_array_equal(weighted.cost(X), without.cost(X))
+
+
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
+@pytest.mark.parametrize(
+    "model",
+    [
+        NestedCascade(
+            DecisionTreeClassifier(max_depth=2, random_state=0), stages=NestedStages(sees_before=True), random_state=0
+        ),
+        CalibratedClassifier(ESTIMATORS["BudgetForest"], random_state=0),
+        EarlyExit(RandomForestClassifier(3, random_state=0), random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_weights_arrive_with_metadata_routing_as_without(model: Any) -> None:
+    weight = 1.0 + np.arange(80) % 3
+    without = clone(model).fit(X, Y, sample_weight=weight)
+    with config_context(enable_metadata_routing=True):
+        routed = clone(model).fit(X, Y, sample_weight=weight)
+    np.testing.assert_array_equal(routed.predict_proba(X), without.predict_proba(X))
 
 
 def test_a_class_without_weight_is_known() -> None:
