@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.examples import (
+    Labelled,
     checked_weight,
     refuse_other_tables,
     require_one_type,
@@ -169,7 +170,7 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, FittedWithWeights):
         self.costs_, self.classes_ = self.model_.costs_, np.asarray(self.model_.classes_)
         examples, labels = self.model_._checked_part(*held_out, self.classes_, "y" if X_val is None else "y_val")
         counts = np.ones(labels.size) if held_out_weight is None else held_out_weight
-        self._held_out = examples, labels, counts
+        self._held_out = Labelled(examples, labels, counts).with_relative_weights()
         self._adapt()
         return self
 

@@ -48,6 +48,16 @@ def asked(model, X):
     return (model.feature_usage(X) > 0).sum(axis=1)
 
 
+def test_only_ratios_of_weights_count_in_calibration(model):
+    """scikit-learn's sigmoid adds one example of each class: all probabilities were a half where weights sum to 1."""
+    weight = 1.0 + np.arange(300) % 2
+    first, second = (
+        calibrated(model, X[HELD_OUT], y[HELD_OUT], min_samples=50, sample_weight=each).predict_proba(X[UNSEEN])
+        for each in (weight, weight / weight.sum())
+    )
+    np.testing.assert_allclose(first, second, rtol=1e-4)
+
+
 @pytest.mark.parametrize("kind", [CalibratedClassifier, ThresholdClassifier])
 @pytest.mark.parametrize(
     ("labels", "message"),
@@ -80,7 +90,7 @@ def test_each_place_has_the_calibrator_of_scikit_learn(model, method):
         identity = LogisticRegression(C=1e9, fit_intercept=False).fit([[-1.0], [1.0]], [0, 1])
         identity.coef_ = np.array([[1.0]])
         peer = CalibratedClassifierCV(FrozenEstimator(identity), method=method, ensemble=False)
-        peer.fit(odds, y[HELD_OUT][here], sample_weight=weight[here])
+        peer.fit(odds, y[HELD_OUT][here], sample_weight=weight[here] / weight.mean())
         later = log_odds(np.clip(model.predict_proba(X[UNSEEN][there]), 1e-4, 1 - 1e-4))[:, None]
         expected[there] = peer.predict_proba(later)
     np.testing.assert_allclose(calibrator.predict_proba(X[UNSEEN]), expected, atol=1e-12)
