@@ -60,7 +60,7 @@ def undisturbed(work: Callable[[], R]) -> R:
 def started_without_interrupts() -> Iterator[None]:
     """Start worker processes in the block that see no interrupt of the terminal: this process ends them.
 
-    An interrupt of this process is raised at the end of the block.
+    An interrupt that reaches this thread is raised at the end of the block; one that reaches another thread, at once.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield

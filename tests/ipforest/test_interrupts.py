@@ -262,7 +262,7 @@ def test_processes_that_are_started_without_interrupts_see_none_and_this_one_see
 
     def start():
         with undisturbed.started_without_interrupts():
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
             started.append(subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=True))
 
     with pytest.raises(KeyboardInterrupt):
