@@ -173,8 +173,8 @@ class MemberFrontier(Frontier):
 class Reached:
     """What ensembles, stopped anywhere, have come to so far; tells of others that need not be stopped.
 
-    `JointFrontier._stopped_members` adds each before it asks for the next one, so what makes them knows by then what the
-    last came to.
+    `JointFrontier._stopped_members` adds each before it asks for the next one, so that what makes them knows by then
+    what the last one came to.
 
     Parameters
     ----------
