@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from formulations.base import Formulation
     from ipforest.instance import PruningInstance
     from proofs.study.sketch import SketchedTree
 
@@ -60,16 +61,17 @@ def in_finer_units(instance: PruningInstance) -> PruningInstance:
     )
 
 
-def telling_instances(takes: str) -> list[PruningInstance]:
+def telling_instances(program: Formulation) -> list[PruningInstance]:
     """Make the instances that tell formulations apart: corners, a fork, crowds and one of large integers.
 
     Parameters
     ----------
-    takes : "lam", "budget" or "nothing"
-        What the formulation takes; HiGHS refuses rows of large integers, as of a budget.
+    program : Formulation
+        HiGHS refuses rows of large integers, or takes them for others: those of a budget, and of variants, whose rows
+        hold errors and prices. For these there is no such instance.
     """
     corners = corner_instances()
-    large = [] if takes == "budget" else [in_finer_units(corners[0])]
+    large = [] if program.takes == "budget" or program.variant else [in_finer_units(corners[0])]
     return [*corners, _instance(_fork()), *crowded_instances(), *large]
 
 

@@ -150,7 +150,7 @@ def _cases(program: Formulation, max_internal: int = MAX_INTERNAL) -> st.SearchS
 
 def _corners(program: Formulation, own: Own = None) -> Iterator[_Case]:
     """State the formulation for the corner and the crowded instances, one of large integers, or for one's own."""
-    for instance in filter(program.fits, telling_instances(program.takes) if own is None else own):
+    for instance in filter(program.fits, telling_instances(program) if own is None else own):
         for number in corner_numbers(instance, program.takes):
             yield _case(program, instance, number)
 

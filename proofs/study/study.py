@@ -316,7 +316,7 @@ class _Look:
     def _telling(self) -> Iterator[Problem]:
         """Take the instances on which `ipforest.testing.check_formulation` finds faults."""
         takes = self.formulation.takes
-        for instance in filter(self.formulation.fits, telling_instances(takes)):
+        for instance in filter(self.formulation.fits, telling_instances(self.formulation)):
             for number in corner_numbers(instance, takes):
                 yield Problem(instance, **({} if number is None else {takes: number}))
 
