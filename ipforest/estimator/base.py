@@ -298,19 +298,19 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         require_rows_in_order(X, groups, "groups")
         data = self._read(X, y, sample_weight)
         random = check_random_state(self.random_state)
-        rows = others = np.arange(data.y.size)
-        training = validation = data
+        rows = others = everything = np.arange(data.y.size)
+        validation = data
         if X_val is None and hold_out:
             rows, others = self._split(data.X, data.y, groups, random)
-            training, validation = data.rows(rows), data.rows(others)
+            validation = data.rows(others)
         elif X_val is not None:
             unseen, targets = self._checked_held_out(X_val, y_val, getattr(self, "classes_", None), data.X)
             validation = Labelled(unseen, targets, np.ones(targets.size) if weight_val is None else weight_val)
-        if not (training.weight > 0).any():
+        if not (data.weight[rows] > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
         if sample_weight is not None:
             rows = self._rows_that_count(rows, data)
-            training = data.rows(rows)
+        training = data if rows is everything else data.rows(rows)
         is_unseen = X_val is not None or others.size < data.y.size
         self._keep_held_out(validation if is_unseen else None)
         given = Given(X, data, rows, others, sample_weight is not None, random, groups)

@@ -750,7 +750,7 @@ def test_an_interrupt_that_python_makes_another_error_of_is_an_interrupt(monkeyp
     assert capsys.readouterr().err == "ipforest: interrupted\n"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="nobody is asked to end there")
+@pytest.mark.skipif(sys.platform == "win32", reason="on Windows os.kill ends the process at once")
 def test_a_command_that_is_asked_to_end_ends_in_order(monkeypatch, capsys) -> None:
     monkeypatch.setattr("ipforest.cli.import_module", lambda name: os.kill(os.getpid(), signal.SIGTERM))
     assert main(["versions"]) == 143

@@ -255,7 +255,9 @@ def test_the_command_writes_the_same_files_after_signals_at_random_moments(tmp_p
     assert int(finished.stderr.splitlines()[-1]) > 0
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="interrupts cannot be put off there")
+@pytest.mark.skipif(
+    not hasattr(signal, "pthread_sigmask"), reason="Windows has no pthread_sigmask to put interrupts off"
+)
 def test_processes_that_are_started_without_interrupts_see_none_and_this_one_sees_its_own_afterwards():
     blocked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     started = []
@@ -272,7 +274,7 @@ def test_processes_that_are_started_without_interrupts_see_none_and_this_one_see
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="nobody is interrupted so there")
+@pytest.mark.skipif(sys.platform == "win32", reason="on Windows os.kill ends the process at once")
 def test_an_interrupted_measurement_ends_its_process():
     timer = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
