@@ -584,13 +584,14 @@ def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> Ro
 
 def _in_own_process(function: Callable[..., Row], *arguments: object) -> Row:
     """Run a measurement in a fresh interpreter, which ends with this one; add its peak memory."""
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         try:
             with started_without_interrupts():
                 measuring = pool.submit(_with_peak, function, *arguments)
             return measuring.result()
         except KeyboardInterrupt:
-            for process in multiprocessing.active_children():
+            for process in set(multiprocessing.active_children()) - others:
                 process.kill()
             raise
 

@@ -275,11 +275,15 @@ def test_processes_that_are_started_without_interrupts_see_none_and_this_one_see
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="on Windows os.kill ends the process at once")
-def test_an_interrupted_measurement_ends_its_process():
+def test_an_interrupted_measurement_ends_its_process_and_no_other():
+    other = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(100,))
+    other.start()
+    before_it = set(multiprocessing.active_children())
     timer = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     before = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         benchmarks._in_own_process(time.sleep, 100)
     assert time.monotonic() - before < 50
-    assert not multiprocessing.active_children()
+    assert {other} <= set(multiprocessing.active_children()) <= before_it
+    other.kill()
