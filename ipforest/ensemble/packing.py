@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import FREE_BYTES, Array, BoolArray, FloatArray, IntArray, read_arrays
+from ipforest._internal.arrays import FREE_BYTES, Array, BoolArray, FloatArray, IntArray, in_rows, read_arrays
+from ipforest._internal.distinct_rows import distinct_rows
 from ipforest._internal.kernels import njit
 
 __all__ = ["pack", "unpack", "without_counts"]
@@ -100,19 +101,11 @@ def unpack(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
 
 
 class _Structure:
-    """Which nodes are children of which, and the nodes that have children level by level from the roots."""
+    """Which nodes are children of which; they come after their parents."""
 
     def __init__(self, left: Array, right: Array) -> None:
         self.left, self.right = left, right
         self.is_leaf: BoolArray = left == LEAF
-        self.levels: list[IntArray] = []
-        is_root = np.ones(left.size, dtype=bool)
-        is_root[left[~self.is_leaf]] = is_root[right[~self.is_leaf]] = False
-        level = np.flatnonzero(is_root)
-        while level.size:
-            level = level[~self.is_leaf[level]]
-            self.levels.append(level)
-            level = np.concatenate([left[level], right[level]])
 
     @classmethod
     def of_kept(cls, is_leaf: Any, left_first: Any, left: Any, right: Any) -> _Structure:
@@ -150,9 +143,18 @@ class _Structure:
         """Sum up what leaves have, for every node."""
         totals = np.zeros((self.is_leaf.size, *at_leaves.shape[1:]))
         totals[self.is_leaf] = at_leaves
-        for level in reversed(self.levels):
-            totals[level] = totals[self.left[level]] + totals[self.right[level]]
+        children = (in_rows(np.asarray(side, dtype=np.int32)) for side in (self.left, self.right))
+        _add_up(*children, totals.reshape(self.is_leaf.size, -1))
         return totals
+
+
+@njit
+def _add_up(left: Array, right: Array, totals: Array) -> None:
+    """Add the rows of children up to those of their parents, which come before them."""
+    for node in range(left.size - 1, -1, -1):
+        if left[node] >= 0:
+            for k in range(totals.shape[1]):
+                totals[node, k] = totals[left[node], k] + totals[right[node], k]
 
 
 def _in_pairs(is_leaf: BoolArray, left_first: BoolArray) -> Array:
@@ -276,9 +278,9 @@ def _by_value(name: str, values: Array, group: IntArray | None = None) -> dict[s
     if values.dtype.kind == "f":
         listed = _distinct(values, np.zeros(len(values), dtype=np.int64) if group is None else group)
     elif values.ndim > 1 and values.dtype.kind in "iu":
-        rows, place, count = np.unique(values, axis=0, return_inverse=True, return_counts=True)
-        order = np.argsort(-count, kind="stable")
-        listed = {DISTINCT: rows[order], PLACE: np.argsort(order)[place.ravel()]}
+        first, number = distinct_rows(values.astype(np.int64))
+        order = np.lexsort((*values[first].T[::-1], -np.bincount(number)))
+        listed = {DISTINCT: values[first[order]], PLACE: np.argsort(order)[number]}
     else:
         return {name: values}
     if sum(_narrow(each).nbytes for each in listed.values()) >= _narrow(values).nbytes:

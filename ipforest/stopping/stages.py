@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -34,7 +35,7 @@ from ipforest.stopping.optimal_stopping import StagedRule
 from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin, margin_in_words
 from ipforest.stopping.stopped import Stoppable, StoppedEstimator
 from ipforest.stopping.threshold_stopping import ThresholdStopping
-from ipforest.walks import END, ONWARD, Purse, Routers, RouterTree, SeenStages, StageWalk, Walk, joined, n_outputs_of
+from ipforest.walks import END, ONWARD, Ensembles, Purse, Routers, RouterTree, SeenStages, StageWalk, Walk, n_outputs_of
 
 UNSTOPPED = ThresholdStopping()
 """At a level of -inf it stops no example."""
@@ -127,6 +128,41 @@ class _Place(NamedTuple):
 DECIDING, BUYING, STOPPED = 0, 1, 2
 
 
+class _Joined(NamedTuple):
+    """The ensembles of all stages, the first of each stage, and the number of outputs."""
+
+    ensembles: Ensembles
+    first: IntArray
+    n_outputs: int
+
+
+class _ReadStages:
+    """The ensembles of stages, read when they are first asked for; policies with other rules share them."""
+
+    def __init__(self, stages: Sequence[Stage]) -> None:
+        self._stages = stages
+        self._trees: dict[int, tuple[Forest | BoostedTrees, ...] | None] = {}
+
+    def trees_of(self, number: int) -> tuple[Forest | BoostedTrees, ...] | None:
+        """Return the ensembles whose answers a stage averages; None for a model that is none, or sees more."""
+        if number not in self._trees:
+            stage = self._stages[number]
+            self._trees[number] = None if stage.sees_before else _trees_in(stage.model)
+        return self._trees[number]
+
+    @cached_property
+    def joined(self) -> _Joined | None:
+        """The ensembles one after another; None where a stage has neither ensembles nor one answer for all."""
+        constants = [stage.constant for stage in self._stages]
+        read_in = [() if each is not None else self.trees_of(number) for number, each in enumerate(constants)]
+        ensembles = [trees for trees in read_in if trees is not None]
+        if len(ensembles) < len(self._stages):
+            return None
+        flat = [(trees, stage.features) for stage, own in zip(self._stages, ensembles, strict=True) for trees in own]
+        n_outputs = max([*(n_outputs_of(trees) for trees, _ in flat), *(c.size for c in constants if c is not None)])
+        return _Joined(Ensembles.joined(flat), np.cumsum([0, *map(len, ensembles)]), n_outputs)
+
+
 class StagesInOrder:
     """Stages one after another, perhaps others for other examples, and a rule that may stop at each.
 
@@ -167,8 +203,8 @@ class StagesInOrder:
         class_costs: FloatArray | None = None,
     ) -> None:
         self._class_costs = class_costs
-        self._trees: dict[int, tuple[Forest | BoostedTrees, ...] | None] = {}
         self.stages, self._costs, self._max_cost = tuple(stages), costs, max_cost
+        self._read = _ReadStages(self.stages)
         self._rule, self._level = rule, level
         self.affordable = self._within_cap()
         self._depth = np.zeros(len(self.stages), dtype=np.int64)
@@ -265,7 +301,7 @@ class StagesInOrder:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**vars(self), "_trees": {}}
+        state = {name: value for name, value in vars(self).items() if name != "_read"}
         if not self._packs_together:
             return state
         forests, columns = _forests_in(self.stages)
@@ -278,36 +314,31 @@ class StagesInOrder:
             forests = iter(unpack_forests(packed, _forests_in(state["stages"])[1]))
             stages = [_with_forests(each, [next(forests) for _ in _own_forests(each)]) for each in state["stages"]]
             state["stages"] = tuple(stages)
-        vars(self).update({"_trees": {}, **state})
+        vars(self).update(state)
+        self._read = _ReadStages(self.stages)
 
     def trees_of(self, number: int) -> tuple[Forest | BoostedTrees, ...] | None:
         """Return the ensembles whose answers a stage averages; None for a model that is none, or sees more."""
-        if number not in self._trees:
-            self._trees[number] = None if self.stages[number].sees_before else _trees_in(self.stages[number].model)
-        return self._trees[number]
+        return self._read.trees_of(number)
 
     def at_once(self, purse: Purse) -> Walk | None:
         """Give a walk from stage to stage, where kernels know the models, the routers and the rule."""
-        constants = [stage.constant for stage in self.stages]
         routers = [router for stage in self.stages if (router := stage.router_tree) is not None]
-        answered = [() if each is not None else self.trees_of(number) for number, each in enumerate(constants)]
-        ensembles = [trees for trees in answered if trees is not None]
-        n_stages = len(self.stages)
-        if len(routers) < n_stages or len(ensembles) < n_stages or not hasattr(self._rule, "tables"):
+        read_in = self._read.joined
+        if len(routers) < len(self.stages) or read_in is None or not hasattr(self._rule, "tables"):
             return None
-        flat = [(trees, stage.features) for stage, own in zip(self.stages, ensembles, strict=True) for trees in own]
-        n_outputs = max([*(n_outputs_of(trees) for trees, _ in flat), *(c.size for c in constants if c is not None)])
+        constants = [stage.constant for stage in self.stages]
         features = [stage.features for stage in self.stages]
         seen = SeenStages(
-            np.cumsum([0, *map(len, ensembles)]),
-            np.array([np.zeros(n_outputs) if each is None else each for each in constants]),
+            read_in.first,
+            np.array([np.zeros(read_in.n_outputs) if each is None else each for each in constants]),
             self._depth,
             self._used,
             self.affordable,
         )
         return StageWalk(
             held(seen),
-            held(joined([trees for trees, _ in flat], [columns for _, columns in flat])),
+            held(read_in.ensembles),
             held(Routers.of(routers, features, [stage.following for stage in self.stages])),
             held(self._rule.tables()),
             self._level,

@@ -5,10 +5,11 @@ the answer, for a table whose values are all at hand. Outputs and tests are thos
 last bit: both add up in the same order and share the compiled links.
 """
 
+from ipforest.walks.ensembles import Ensembles
 from ipforest.walks.purse import Changed, Purse, Walk
 from ipforest.walks.recording import Recorded, record
 from ipforest.walks.rules import CERTIFIED, NEVER, STAGED, THRESHOLD, TIE, RuleTables
-from ipforest.walks.stages import END, Routers, SeenStages, StageWalk, joined
+from ipforest.walks.stages import END, Routers, SeenStages, StageWalk
 from ipforest.walks.trees import (
     ONWARD,
     SETTLED_SLACK,
@@ -30,6 +31,7 @@ __all__ = [
     "THRESHOLD",
     "TIE",
     "Changed",
+    "Ensembles",
     "Purse",
     "Recorded",
     "RouterTree",
@@ -40,7 +42,6 @@ __all__ = [
     "StageWalk",
     "TreeWalk",
     "Walk",
-    "joined",
     "link_of",
     "n_outputs_of",
     "packed",

@@ -10,13 +10,12 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.kernels import inner_njit, njit
-from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.links import link_one
-from ipforest.ensemble.routing import Splits, child
+from ipforest.ensemble.routing import child
+from ipforest.walks.ensembles import Ensembles, below
 from ipforest.walks.purse import walked
 from ipforest.walks.rules import RuleTables, keenness
-from ipforest.walks.trees import MEAN, RouterTree, link_of, margin, or_none, packed
+from ipforest.walks.trees import MEAN, RouterTree, margin, or_none
 
 END = -1
 """Where examples go on from a last stage."""
@@ -74,39 +73,6 @@ class Routers(NamedTuple):
         ]
         left, right, feature, threshold, missing_left, narrow, goal = map(np.concatenate, zip(*parts, strict=True))
         return cls(starts[:-1], left, right, feature, threshold, missing_left, narrow, goal)
-
-
-def below(children: Array, start: int) -> Array:
-    """Return the numbers of children in a tree whose nodes come after ``start`` others."""
-    return np.where(children >= 0, children + start, children)
-
-
-class Ensembles(NamedTuple):
-    """The ensembles of all stages, one after another.
-
-    Parameters
-    ----------
-    splits : Splits
-        Features are columns of the table.
-    first_tree : ndarray of int64, shape (n_ensembles + 1,)
-    value : ndarray of float64, shape (n_nodes, n_values)
-    n_values, n_margins, link : ndarray of int64, shape (n_ensembles,)
-        See `SeenTrees`.
-    narrow : ndarray of bool, shape (n_ensembles,)
-        Whether numbers are compared as float32.
-    first_output : ndarray of int32, shape (n_trees,)
-    base_score : ndarray of float64, shape (n_ensembles, most margins)
-    """
-
-    splits: Splits
-    first_tree: Array
-    value: Array
-    n_values: Array
-    n_margins: Array
-    link: Array
-    narrow: Array
-    first_output: Array
-    base_score: Array
 
 
 class SeenStages(NamedTuple):
@@ -236,7 +202,7 @@ def _answer(
                     x = table[rows[place], splits.feature[node]]
                     node = child(splits, node, np.float64(np.float32(x)) if narrow else x)
                 for k in range(ensembles.n_values[number]):
-                    margins[place, output + k] += ensembles.value[node, k]
+                    margins[place, output + k] += ensembles.answers[splits.right[node], k]
         for place in range(rows.size):
             if link == MEAN:
                 for k in range(n_margins):
@@ -262,58 +228,3 @@ def _goal(routers: Routers, stage: int, x: Array) -> int:
         goes_left = routers.missing_left[node] if np.isnan(value) else value <= routers.threshold[node]
         node = routers.left[node] if goes_left else routers.right[node]
     return int(routers.following[node])
-
-
-def joined(ensembles: Sequence[Forest | BoostedTrees], columns: Sequence[IntArray]) -> Ensembles:
-    """Put ensembles one after another.
-
-    Parameters
-    ----------
-    ensembles : sequence of Forest or BoostedTrees
-    columns : sequence of ndarray of int64
-        The column of the table that each feature of each ensemble is.
-    """
-    parts = [trees.splits for trees in ensembles]
-    nodes = np.cumsum([0, *(part.left.size for part in parts)])
-    sets = np.cumsum([0, *(part.others.size for part in parts)])
-    listed = np.cumsum([0, *(part.listed.size for part in parts)])
-    n_values = [trees.value.shape[1] for trees in ensembles]
-    margins = [trees.base_score for trees in ensembles]
-
-    def moved(name: str, starts: IntArray, dtype: type) -> Array:
-        arrays = [getattr(part, name) for part in parts]
-        shifted = [below(each, start) for each, start in zip(arrays, starts, strict=False)]
-        return np.concatenate([np.empty(0), *shifted]).astype(dtype)
-
-    def stacked(rows: Sequence[Array], width: int, dtype: type = np.float64) -> Array:
-        padded = [np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in rows]
-        return np.concatenate([np.empty((0, width)), *padded]).astype(dtype)
-
-    def flat(arrays: Sequence[Array], dtype: type) -> Array:
-        return np.concatenate([np.empty(0), *arrays]).astype(dtype)
-
-    moved_sets = flat([part.set_offsets[:-1] + start for part, start in zip(parts, listed, strict=False)], np.int64)
-    features = [own[np.maximum(part.feature, 0)] for part, own in zip(parts, columns, strict=True)]
-    splits = Splits(
-        moved("root", nodes, np.int64),
-        moved("left", nodes, np.int32),
-        moved("right", nodes, np.int32),
-        flat(features, np.int32),
-        flat([part.threshold for part in parts], np.float64),
-        flat([part.missing_left for part in parts], np.bool_),
-        moved("category_set", sets, np.int32),
-        np.append(moved_sets, listed[-1]),
-        flat([part.listed for part in parts], np.int64),
-        flat([part.others for part in parts], np.bool_),
-    )
-    return Ensembles(
-        packed(splits),
-        np.cumsum([0, *(part.root.size for part in parts)]),
-        stacked([trees.value for trees in ensembles], max(n_values, default=1)),
-        np.array(n_values, dtype=np.int64),
-        np.array([each.size for each in margins], dtype=np.int64),
-        np.array([link_of(trees) for trees in ensembles], dtype=np.int64),
-        np.array([trees.dtype == np.float32 for trees in ensembles], dtype=bool),
-        flat([trees.first_output for trees in ensembles], np.int32),
-        stacked([each[None] for each in margins], max((each.size for each in margins), default=1)),
-    )

@@ -62,16 +62,22 @@ NODE = np.dtype(
 
 
 def packed(splits: Splits) -> Splits:
-    """Store what nodes ask node by node, so that one row does not wait for the memory once for each field.
-
-    There are at least two places, as the field of a single record is a vector of another kind to kernels.
-    """
+    """Store what nodes ask node by node, so that one row does not wait for the memory once for each field."""
     n = splits.left.size
-    nodes = aligned_empty(max(n, 2), NODE)
+    nodes = empty_nodes(n)
     for name in NODE.fields or ():
         nodes[name][:n] = getattr(splits, name)
-    nodes["left"][n:] = -1  # what is no node is no test either
     return splits._replace(**{name: nodes[name] for name in NODE.fields or ()})
+
+
+def empty_nodes(n_nodes: int) -> Array:
+    """Allocate `NODE` records.
+
+    There are at least two, as the field of a single record is a vector of another kind to kernels.
+    """
+    nodes = aligned_empty(max(n_nodes, 2), NODE)
+    nodes["left"][n_nodes:] = -1  # what is no node is no test either
+    return nodes
 
 
 def or_none(class_costs: FloatArray | None) -> Array:
