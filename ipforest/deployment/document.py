@@ -278,7 +278,7 @@ def _stage(policy: StagesInOrder, number: int) -> dict[str, Any]:
     }
 
 
-def _ensembles(stage: Stage, number: int) -> tuple[Forest | BoostedTrees, ...]:
+def _ensembles(stage: Stage, number: int) -> Sequence[Forest | BoostedTrees]:
     """Return the ensembles whose answers a stage averages."""
     if isinstance(stage.model, MeanOfForests):
         return stage.model.ensembles_

@@ -1,10 +1,11 @@
-"""Forests on parts of the same columns, packed together: their thresholds stand in the same tables."""
+"""Packed forests: those on parts of the same columns share tables of thresholds; those at rest wait to be asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +13,73 @@ from ipforest._internal.arrays import DAMAGED, Array, IntArray, one_line
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.packing import pack, unpack
 
-__all__ = ["pack_forests", "unpack_forests"]
+__all__ = ["ForestsAtRest", "RestingForest", "pack_forests", "unpack_forests"]
+
+MIN_RESTING_NODES = 2**16
+"""Smaller forests are not packed: they take a few megabytes, and packing them a tenth of the time of growing them."""
+
+
+@dataclass(eq=False, repr=False)
+class RestingForest:
+    """A forest that is packed, and unpacked while it is in use.
+
+    Parameters
+    ----------
+    packed : dict
+        The state of a `Forest`, whose arrays are packed.
+    """
+
+    packed: dict[str, Any]
+    unpacked: Forest | None = field(default=None, init=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"packed": self.packed, "unpacked": None}
+
+    def forest(self) -> Forest:
+        """Unpack the forest, unless that has been done, and hold its arrays."""
+        if self.unpacked is None:
+            forest = Forest.__new__(Forest)
+            forest.__setstate__(self.packed)
+            self.unpacked = forest
+        return self.unpacked
+
+    def rest(self) -> None:
+        """Forget the arrays."""
+        self.unpacked = None
+
+
+@dataclass(eq=False, repr=False)
+class ForestsAtRest(Sequence[Forest]):
+    """Forests of which the large ones are packed when they rest, and unpacked when they are asked for.
+
+    Parameters
+    ----------
+    members : sequence of Forest or RestingForest
+    """
+
+    members: Sequence[Forest | RestingForest]
+
+    @classmethod
+    def of(cls, forests: Sequence[Forest]) -> Self:
+        """Pack those with `MIN_RESTING_NODES`."""
+        return cls(
+            [each if each.n_nodes < MIN_RESTING_NODES else RestingForest(each.__getstate__()) for each in forests]
+        )
+
+    def rest(self) -> None:
+        """Forget what was unpacked, which takes some fifty times as many bytes."""
+        for each in self.members:
+            if isinstance(each, RestingForest):
+                each.rest()
+
+    def __iter__(self) -> Iterator[Forest]:
+        return (each.forest() if isinstance(each, RestingForest) else each for each in self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, place: Any) -> Any:
+        return tuple(self)[place]
 
 
 def pack_forests(forests: Sequence[Forest], columns: Sequence[IntArray]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.examples import checked_weight, validated
 from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.packed_forests import ForestsAtRest
 from ipforest.estimator.checks import check_integer
 from ipforest.estimator.held_out import classes_of
 from ipforest.frontiers.tasks import Task, task_of
@@ -105,11 +106,26 @@ class MeanOfForests(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
         -------
         self
         """
-        self.ensembles_, self.min_samples_leaf_ = tuple(ensembles), tuple(min_samples_leaf)
+        self.ensembles_: Sequence[Forest] = tuple(ensembles)
+        self.min_samples_leaf_ = tuple(min_samples_leaf)
         self.max_features_ = tuple(max_features)
         self.n_features_in_ = ensembles[0].n_features
         if ensembles[0].classes is not None:
             self.classes_ = np.asarray(ensembles[0].classes)
+        return self
+
+    def rest(self) -> Self:
+        """Pack the trees, if they are many, until they are asked for; they answer the same.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if isinstance(self.ensembles_, ForestsAtRest):
+            self.ensembles_.rest()
+        else:
+            self.ensembles_ = ForestsAtRest.of(self.ensembles_)
         return self
 
     def mean_answers(self, examples: Array) -> FloatArray:
@@ -127,17 +143,16 @@ class MeanOfForests(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
         Raises
         ------
         ValueError
-            Values that float32 does not hold.
+            Another number of features, or values that float32 does not hold.
         """
         with np.errstate(over="ignore"):
             compared = np.ascontiguousarray(examples, dtype=np.float32)
+        if compared.shape[1:] != (self.n_features_in_,):
+            raise ValueError(f"X: expected {self.n_features_in_} features, got shape {compared.shape}")
         if np.isinf(compared).any():
             raise ValueError("X: expected finite float32 values or NaN, got an infinite or too large one")
-        total = self.ensembles_[0].mean_value(compared)
-        for trees in self.ensembles_[1:]:
-            total += trees.mean_value(compared)
-        total /= len(self.ensembles_)
-        return total
+        first, *others = (trees.mean_value(compared) for trees in self.ensembles_)
+        return sum(others, start=first) / len(self.ensembles_)
 
     def _averaged(self, X: npt.ArrayLike) -> FloatArray:
         check_is_fitted(self)
@@ -170,7 +185,7 @@ class AveragedTrees(ClassifierMixin, MeanOfForests):  # type: ignore[misc]  # sc
 
     Attributes
     ----------
-    ensembles_ : tuple of Forest
+    ensembles_ : sequence of Forest
         The random forest, the extremely randomised trees, or both.
     min_samples_leaf_ : tuple of int
         Fewest examples per leaf of each of them.

@@ -71,6 +71,13 @@ class _Grown(NamedTuple):
     answers: FloatArray
 
 
+class _Trained(NamedTuple):
+    """Averaged trees, and how those of each kind were grown."""
+
+    settings: Sequence[TreeSettings]
+    model: MeanOfForests
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ForestsOnFeatures:
     """Trains averaged trees on sets of features.
@@ -146,24 +153,24 @@ class ForestsOnFeatures:
         spread = np.linspace(0, len(sets) - 1, min(N_CHOOSING, len(sets))).round().astype(int)
         choosing = ascending[np.unique(spread)].tolist()
         run = Parallel(n_jobs=n_jobs, prefer="threads")
-        models = dict(
+        trained = dict(
             zip(choosing, run(delayed(self._best)(sets[place], seeds[place]) for place in choosing), strict=True)
         )
-        others = [place for place in range(len(sets)) if place not in models]
+        others = [place for place in range(len(sets)) if place not in trained]
         nearest = [min(choosing, key=lambda known: abs(np.log(sizes[known] / sizes[place]))) for place in others]
-        grown = run(
-            delayed(self._like)(models[known], sets[place], seeds[place])
+        alike = run(
+            delayed(self._like)(trained[known].settings, sets[place], seeds[place])
             for known, place in zip(nearest, others, strict=True)
         )
-        models.update(zip(others, grown, strict=True))
-        return [self._averaged(models[place], sets[place], seeds[place]) for place in range(len(sets))]
+        trained.update(zip(others, alike, strict=True))
+        return [trained[place].model for place in range(len(sets))]
 
-    def _best(self, columns: IntArray, seed: int) -> tuple[tuple[TreeSettings, Forest], ...]:
-        """Choose settings on a set of columns; return them with the trees."""
+    def _best(self, columns: IntArray, seed: int) -> _Trained:
+        """Train on a set of columns with the settings that are best there."""
         kinds = [self._best_of_kind(one_random_cut, columns, seed) for one_random_cut in (False, True)]
         answers = [each.answers for each in kinds]
         chosen = more_accurate_kinds(kinds, answers, self.encoded, self.weight, self.task)
-        return tuple((each.settings, each.forest) for each in chosen)
+        return self._averaged([each.settings for each in chosen], [each.forest for each in chosen], seed)
 
     def _best_of_kind(self, one_random_cut: bool, columns: IntArray, seed: int) -> _Grown:
         """Try larger and larger leaves, then more features to choose splits from."""
@@ -182,11 +189,9 @@ class ForestsOnFeatures:
         tried = (self._grown(TreeSettings(one_random_cut, size), columns, seed) for size in self.leaf_sizes)
         return last_before_rise((self.task.score(each.answers, self.encoded, self.weight), each) for each in tried)[1]
 
-    def _like(
-        self, chosen: tuple[tuple[TreeSettings, Forest], ...], columns: IntArray, seed: int
-    ) -> tuple[tuple[TreeSettings, Forest], ...]:
-        """Grow trees on a set of columns with settings that were chosen on another."""
-        return tuple((settings, self._bagged(settings, columns, seed)[0]) for settings, _ in chosen)
+    def _like(self, chosen: Sequence[TreeSettings], columns: IntArray, seed: int) -> _Trained:
+        """Train on a set of columns with settings that were chosen on another."""
+        return self._averaged(chosen, [self._bagged(settings, columns, seed)[0] for settings in chosen], seed)
 
     def _grown(self, settings: TreeSettings, columns: IntArray, seed: int) -> _Grown:
         forest, out_of_bag = self._bagged(settings, columns, seed)
@@ -204,13 +209,11 @@ class ForestsOnFeatures:
         trees, out_of_bag = bagged(grow, self.n_trees, self.weight, np.random.RandomState(seed), self.max_samples)
         return self.task.forest(trees, coded.n_features), out_of_bag
 
-    def _averaged(self, grown: tuple[tuple[TreeSettings, Forest], ...], columns: IntArray, seed: int) -> MeanOfForests:
-        settings, forests = zip(*grown, strict=True)
+    def _averaged(self, settings: Sequence[TreeSettings], forests: Sequence[Forest], seed: int) -> _Trained:
         kind = AveragedTreesRegressor if self.task.classes is None else AveragedTrees
         model = kind(self.n_trees, min_samples_leaf=self.leaf_sizes, random_state=seed)
-        return model._take_trees(
-            forests, [each.min_samples_leaf for each in settings], [each.max_features for each in settings]
-        )
+        sizes, max_features = zip(*((each.min_samples_leaf, each.max_features) for each in settings), strict=True)
+        return _Trained(settings, model._take_trees(forests, sizes, max_features).rest())
 
 
 def free_features(n_features: int) -> FeatureCosts:

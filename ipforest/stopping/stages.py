@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from joblib import Parallel, delayed
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
@@ -58,7 +59,8 @@ class Stage:
     ----------
     model : fitted estimator
         One that has ``mean_answers``, as `ipforest.frontiers.AveragedTrees` has, is asked by that instead of by
-        ``predict_proba`` or ``predict``, which checks the same examples at every stage anew.
+        ``predict_proba`` or ``predict``, which checks the same examples at every stage anew. Its method ``rest``, if it
+        has one, is called where it will not be asked for a while.
     features : ndarray of int64
         Columns that it sees, those of the stages before included.
     following : ndarray of int64
@@ -91,6 +93,12 @@ class Stage:
             return np.repeat(self.following, X.shape[0])
         goals: IntArray = self.following[self.router.apply(X[:, self.features])]
         return goals
+
+    def rest(self) -> None:
+        """Have the model, or what comes last in a pipeline, use less memory until it is asked again, if it can."""
+        model = self.model[-1] if isinstance(self.model, Pipeline) else self.model
+        if hasattr(model, "mean_answers") and hasattr(model, "rest"):
+            model.rest()
 
     @property
     def constant(self) -> FloatArray | None:
@@ -141,9 +149,9 @@ class _ReadStages:
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self._stages = stages
-        self._trees: dict[int, tuple[Forest | BoostedTrees, ...] | None] = {}
+        self._trees: dict[int, Sequence[Forest | BoostedTrees] | None] = {}
 
-    def trees_of(self, number: int) -> tuple[Forest | BoostedTrees, ...] | None:
+    def trees_of(self, number: int) -> Sequence[Forest | BoostedTrees] | None:
         """Return the ensembles whose answers a stage averages; None for a model that is none, or sees more."""
         if number not in self._trees:
             stage = self._stages[number]
@@ -158,9 +166,16 @@ class _ReadStages:
         ensembles = [trees for trees in read_in if trees is not None]
         if len(ensembles) < len(self._stages):
             return None
-        flat = [(trees, stage.features) for stage, own in zip(self._stages, ensembles, strict=True) for trees in own]
-        n_outputs = max([*(n_outputs_of(trees) for trees, _ in flat), *(c.size for c in constants if c is not None)])
-        return _Joined(Ensembles.joined(flat), np.cumsum([0, *map(len, ensembles)]), n_outputs)
+        n_outputs = {each.size for each in constants if each is not None}
+
+        def flat() -> Iterator[tuple[Forest | BoostedTrees, IntArray]]:
+            for stage, own in zip(self._stages, ensembles, strict=True):
+                for trees in own:
+                    n_outputs.add(n_outputs_of(trees))
+                    yield trees, stage.features
+                stage.rest()
+
+        return _Joined(Ensembles.joined(flat()), np.cumsum([0, *map(len, ensembles)]), max(n_outputs))
 
 
 class StagesInOrder:
@@ -317,7 +332,7 @@ class StagesInOrder:
         vars(self).update(state)
         self._read = _ReadStages(self.stages)
 
-    def trees_of(self, number: int) -> tuple[Forest | BoostedTrees, ...] | None:
+    def trees_of(self, number: int) -> Sequence[Forest | BoostedTrees] | None:
         """Return the ensembles whose answers a stage averages; None for a model that is none, or sees more."""
         return self._read.trees_of(number)
 
@@ -496,6 +511,8 @@ class StagesInOrder:
                 answers.note(outputs, np.arange(y.size))
             signals.append(_signal(outputs, before, self._class_costs))
             losses.append(loss(outputs, y))
+            for number in np.unique(stage).tolist():
+                self.stages[number].rest()
             goal = self._goals(stage, X)
             going = np.flatnonzero(goal != END)
             if going.size == 0:
@@ -644,10 +661,10 @@ def _without_counts(stage: Stage) -> Stage:
     return _with_forests(stage, [forest.without_counts() for forest in _own_forests(stage)])
 
 
-def _trees_in(model: Any) -> tuple[Forest | BoostedTrees, ...] | None:
+def _trees_in(model: Any) -> Sequence[Forest | BoostedTrees] | None:
     """Return the ensembles whose answers a model averages, classes ascending; None for other models."""
     if hasattr(model, "mean_answers"):
-        return tuple(model.ensembles_)
+        return cast("Sequence[Forest]", model.ensembles_)
     try:
         trees = read(model)
     except (TypeError, ValueError):

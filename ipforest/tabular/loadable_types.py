@@ -56,6 +56,7 @@ _OWN = {
     "ensemble.categories": ("Categories", "WholeCategories"),
     "ensemble.category_sets": ("CategorySets",),
     "ensemble.forest": ("Forest",),
+    "ensemble.packed_forests": ("ForestsAtRest", "RestingForest"),
     "growing.impurities": ("Entropy", "Gini", "Polynomial", "Powers", "ThresholdPairs"),
     "instance": ("PruningInstance",),
     "frontiers.averaged_trees": ("AveragedTrees", "AveragedTreesRegressor"),

@@ -32,6 +32,7 @@ from sklearn.ensemble import (
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
+from ipforest.ensemble.packed_forests import ForestsAtRest, RestingForest
 from ipforest.ensemble.trees import LEAF, Trees
 
 PACKAGE = "ipforest."
@@ -87,6 +88,8 @@ def _check(part: Any) -> None:
         part.check_format(full_check=True)
     elif isinstance(part, (np.random.RandomState, np.random.Generator)):
         _check_generator(part)
+    elif isinstance(part, RestingForest):
+        RestingForest(part.packed).forest()
     elif isinstance(part, BaseEstimator):
         _check_estimator(part)
     elif kind.__module__.startswith(PACKAGE) and not isinstance(part, tuple):
@@ -144,6 +147,16 @@ def _check_estimator(estimator: Any) -> None:
         _check_boosted(estimator)
     elif isinstance(estimator, HISTOGRAM_BOOSTED) and hasattr(estimator, "_predictors"):
         _check_histogram_boosted(estimator)
+    elif hasattr(estimator, "ensembles_"):
+        _check_averaged(estimator)
+
+
+def _check_averaged(estimator: Any) -> None:
+    """Require of averaged trees, which may be packed, that they have the features that examples are checked for."""
+    members = estimator.ensembles_.members if isinstance(estimator.ensembles_, ForestsAtRest) else estimator.ensembles_
+    numbers = [each.packed["n_features"] if isinstance(each, RestingForest) else each.n_features for each in members]
+    if set(numbers) != {estimator.n_features_in_}:
+        raise ValueError(f"ensembles_: expected trees of {estimator.n_features_in_} features, got {numbers}")
 
 
 def _require_features(member: Any, n_features: int) -> None:

@@ -200,7 +200,9 @@ def test_stages_with_routers(seed: int) -> None:
         routers = [None, router, ContextRouter(2, 1.5), None, None]
         stages = [Stage(*each) for each in zip(models, sees, goals, routers, strict=True)]
         policy = StagesInOrder(stages, costs, 6 if capped else None, *random_rule(rng, str(rule)), class_costs)
-        policy._read._trees = {number: (model.trees,) for number, model in enumerate(models) if isinstance(model, _Read)}
+        policy._read._trees = {
+            number: (model.trees,) for number, model in enumerate(models) if isinstance(model, _Read)
+        }
         require_the_same(policy, seller, X, 6 if capped else None)
 
 

@@ -1,5 +1,7 @@
 """Forests on many sets of features: settings are chosen on a few of them."""
 
+import copy
+import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +40,29 @@ def test_the_number_of_threads_changes_nothing(trained: tuple[Any, Any, Any]) ->
     (one, two), X, _ = trained
     for columns, before, after in zip(SETS, one, two, strict=True):
         np.testing.assert_array_equal(before.predict_proba(X[:, columns]), after.predict_proba(X[:, columns]))
+
+
+def test_trees_at_rest_answer_the_same_and_are_unpacked_only_while_they_are_in_use(
+    trained: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (models, _), X, _ = trained
+    before = [model.predict_proba(X[:, columns]) for model, columns in zip(models, SETS, strict=True)]
+    monkeypatch.setattr("ipforest.ensemble.packed_forests.MIN_RESTING_NODES", 1)
+    for model, columns, answers in zip(copy.deepcopy(models), SETS, before, strict=True):
+        model.ensembles_ = tuple(model.ensembles_)
+        assert not any(unpacked(model.rest()))
+        np.testing.assert_array_equal(model.predict_proba(X[:, columns]), answers)
+        assert all(unpacked(model))
+        again = pickle.loads(pickle.dumps(model))
+        assert not any(unpacked(again))
+        np.testing.assert_array_equal(again.predict_proba(X[:, columns]), answers)
+        assert [each.n_trees for each in again.ensembles_] == [4] * len(again.ensembles_)
+        assert again.ensembles_[-1].n_trees == 4
+        assert not any(unpacked(model.rest()))
+
+
+def unpacked(model: Any) -> list[bool]:
+    return [each.unpacked is not None for each in model.ensembles_.members]
 
 
 def test_models_are_those_of_their_sets(trained: tuple[Any, Any, Any]) -> None:

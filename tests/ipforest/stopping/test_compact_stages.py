@@ -92,6 +92,28 @@ def test_stopping_compact_stages_packs_no_forests(monkeypatch: Any) -> None:
     assert compact.stopped(ThresholdStopping(), 0.0).stages == compact.stages
 
 
+def test_forests_of_stages_rest_when_they_are_not_asked(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    dense = cascade(ThresholdStopping())
+    monkeypatch.setattr("ipforest.ensemble.packed_forests.MIN_RESTING_NODES", 1)
+    model = clone(dense).fit(X, Y)
+    resting = [stage.model.ensembles_ for stage in model.stages_ if hasattr(stage.model, "ensembles_")]
+
+    def n_unpacked() -> int:
+        return sum(each.unpacked is not None for forests in resting for each in forests.members)
+
+    assert resting
+    assert n_unpacked() == 0
+    np.testing.assert_array_equal(model.predict_proba(X), dense.predict_proba(X))
+    model.paths_of(X, Y)
+    assert n_unpacked() == 0
+    for level in (model.level_, -np.inf):
+        policy = model.policy().stopped(model.rule_, level)
+        for each in (policy, policy.compact()):
+            require_same(dense.policy().stopped(dense.rule_, level), each, model, HOLES)
+    again = load_model(save_model(model, tmp_path / "model.skops"), allow_pickle=False)
+    np.testing.assert_array_equal(again.predict_proba(X), dense.predict_proba(X))
+
+
 def test_stages_of_regressors_keep_what_their_leaves_say() -> None:
     data, target = load_diabetes(return_X_y=True)
     trees = AveragedTreesRegressor(3, min_samples_leaf=(3,), random_state=0)

@@ -1,5 +1,6 @@
 """Models on disk: read as they were written, or refused with the file's name."""
 
+import copy
 import json
 import pickle
 from collections import Counter
@@ -7,9 +8,11 @@ from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from skops import io
 
+from ipforest.frontiers import AveragedTrees
 from ipforest.tabular.model_files import load_model, save_model
 
 X = np.random.default_rng(0).random((50, 3))
@@ -64,3 +67,18 @@ def test_a_model_takes_a_fraction_of_its_pickle(tmp_path) -> None:
     path = save_model(model, tmp_path / "model.skops")
     assert path.stat().st_size < 0.4 * len(pickle.dumps(model))
     np.testing.assert_array_equal(load_model(path).predict_proba(X), model.predict_proba(X))
+
+
+def test_averaged_trees_at_rest_are_saved_and_damaged_ones_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("ipforest.ensemble.packed_forests.MIN_RESTING_NODES", 1)
+    X, y = load_breast_cancer(return_X_y=True)
+    trees = AveragedTrees(3, random_state=0).fit(X, y).rest()
+    again = load_model(save_model(trees, tmp_path / "trees.skops"), allow_pickle=False)
+    np.testing.assert_array_equal(again.predict_proba(X), trees.predict_proba(X))
+    packed = trees.ensembles_.members[0].packed
+    damaged = {"nodes": packed["nodes"][:-9], "n_features": 31, "tree_offsets": packed["tree_offsets"][:-1]}
+    for name, value in damaged.items():
+        wrong = copy.deepcopy(trees)
+        wrong.ensembles_.members[0].packed[name] = value
+        with pytest.raises(ValueError, match=r"expected"):
+            load_model(save_model(wrong, tmp_path / "wrong.skops"), allow_pickle=False)
