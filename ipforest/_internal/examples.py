@@ -15,7 +15,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter, validate_data
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, refuse_masked
-from ipforest._internal.feature_names import column_labels, column_names, require_columns_of_training
+from ipforest._internal.feature_names import column_labels, column_names, in_pandas, require_columns_of_training
 
 NO_LABELS = "no_validation"
 FLOATS = (np.float64, np.float32)
@@ -263,7 +263,7 @@ def _require_numbers(X: Any, estimator: Any) -> None:
     """Refuse tables with columns of words or dates, or two of one name, and say what takes them."""
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         raise ValueError(f"X: expected a table, got a {type(X).__name__} that is still to be computed; use X.collect()")
-    frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+    frame = in_pandas(X)
     if not isinstance(frame, pd.DataFrame):
         frame = _words(frame)
     for name, count in Counter(frame.columns).items():

@@ -54,6 +54,11 @@ def column_labels(X: Any) -> Any:
     return X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", None)
 
 
+def in_pandas(X: Any) -> Any:
+    """Return a data frame of Polars or an Arrow table as one of pandas, and other tables as they are."""
+    return X.to_pandas() if hasattr(X, "to_pandas") else X
+
+
 def values_and_names(values: Any) -> tuple[Any, tuple[str, ...] | None]:
     """Part a mapping or a pandas Series into values and names; None for what has no names.
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import Array, BoolArray
-from ipforest._internal.feature_names import column_names
+from ipforest._internal.feature_names import column_names, in_pandas
 
 __all__ = ["FROM_DTYPE", "Categories", "WholeCategories", "is_from_dtype", "number_out_of_place"]
 
@@ -226,8 +226,9 @@ def is_from_dtype(wanted: Any) -> bool:
 
 
 def _as_frame(X: Any) -> pd.DataFrame | None:
-    """Return a data frame of Polars or an Arrow table as one of pandas; None for what is no data frame."""
-    return X.to_pandas() if hasattr(X, "to_pandas") else X if isinstance(X, pd.DataFrame) else None
+    """Return a data frame as one of pandas; None for what is no data frame."""
+    frame = in_pandas(X)
+    return frame if isinstance(frame, pd.DataFrame) else None
 
 
 def _is_category(dtype: Any) -> bool:

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from ipforest._internal.arrays import FloatArray, Int32Array
+from ipforest._internal.arrays import Array, FloatArray, Int32Array
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.margin_losses import MarginLoss, checked_weights, encode_targets
+from ipforest.ensemble.margin_losses import checked_weights, encode_targets
 
 __all__ = ["fill_inner_values", "mean_loss", "refit_by_newton", "refit_jointly"]
 
@@ -22,34 +22,25 @@ TINY = 1e-300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sample:
-    """Examples as the refits see them: where they end, their targets and weights."""
+    """Examples as the refits take them: what trees compare, encoded targets, and weights."""
 
     trees: BoostedTrees
-    leaves: Int32Array
+    examples: Array
     targets: FloatArray
     weight: FloatArray
-    loss: MarginLoss
 
     @classmethod
     def of(
         cls, trees: BoostedTrees, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
     ) -> _Sample:
-        leaves = trees.leaves(trees.checked_examples(X))
-        targets = encode_targets(y, trees.classes)
-        _require_as_many(targets, leaves.shape[1])
-        weight = checked_weights(sample_weight, targets.shape[0])
-        return cls(trees, leaves, targets, weight, trees.margin_loss)
+        examples, targets = trees.checked_examples(X), encode_targets(y, trees.classes)
+        n_samples = examples.shape[0]
+        if targets.shape[0] != n_samples:
+            raise ValueError(f"y: expected one target per example, shape ({n_samples},), got ({targets.shape[0]},)")
+        return cls(trees, examples, targets, checked_weights(sample_weight, n_samples))
 
-    def margins(self) -> FloatArray:
-        return self.trees.margins_at(self.leaves)
-
-    def mean_loss(self, margins: FloatArray) -> float:
-        return float(np.average(self.loss.value(margins, self.targets), weights=self.weight))
-
-
-def _require_as_many(targets: FloatArray, n_samples: int) -> None:
-    if targets.shape[0] != n_samples:
-        raise ValueError(f"y: expected one target per example, shape ({n_samples},), got ({targets.shape[0]},)")
+    def leaves(self) -> Int32Array:
+        return self.trees.leaves(self.examples)
 
 
 def mean_loss(
@@ -57,7 +48,8 @@ def mean_loss(
 ) -> float:
     """Compute the average loss of the margins on examples, that of the link; see `BoostedTrees.margin_loss`."""
     sample = _Sample.of(trees, X, y, sample_weight)
-    return sample.mean_loss(sample.margins())
+    losses = trees.margin_loss.value(trees.margins_at(sample.leaves()), sample.targets)
+    return float(np.average(losses, weights=sample.weight))
 
 
 def fill_inner_values(trees: BoostedTrees, X: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Any:
@@ -104,15 +96,14 @@ def refit_by_newton(
     check : callable ()
         Called before each tree; what it raises ends refitting.
     """
-    examples, targets = trees.checked_examples(X), encode_targets(y, trees.classes)
-    _require_as_many(targets, examples.shape[0])
-    weight, value = checked_weights(sample_weight, targets.shape[0]), trees.value.copy()
-    course = trees.margin_loss.course_from(np.tile(trees.base_score, (targets.shape[0], 1)), targets)
-    ones = np.ones((targets.shape[0], value.shape[1]))
-    of_trees = zip(trees, trees.output_columns(), trees.leaves(examples) if leaves is None else leaves, strict=True)
+    sample, value = _Sample.of(trees, X, y, sample_weight), trees.value.copy()
+    n_samples = sample.weight.size
+    course = trees.margin_loss.course_from(np.tile(trees.base_score, (n_samples, 1)), sample.targets)
+    ones = np.ones((n_samples, value.shape[1]))
+    of_trees = zip(trees, trees.output_columns(), sample.leaves() if leaves is None else leaves, strict=True)
     for number, ((start, stop), columns, reached) in enumerate(of_trees):
         check()
-        G, H, W = trees.sums_of_tree(number, reached, weight, *course.derivatives(columns), ones)
+        G, H, W = trees.sums_of_tree(number, reached, sample.weight, *course.derivatives(columns), ones)
         value[start:stop] = np.where(W > 0, -learning_rate * G / np.maximum(H + l2, TINY), value[start:stop])
         course.add(value[reached], columns)
     return replace(trees, value=value)
@@ -143,8 +134,9 @@ def refit_jointly(
         Most iterations.
     """
     sample = _Sample.of(trees, X, y, sample_weight)
-    start = sample.margins()
-    n_trees, n_samples = sample.leaves.shape
+    leaves, loss = sample.leaves(), trees.margin_loss
+    start = trees.margins_at(leaves)
+    n_trees, n_samples = leaves.shape
     number = np.cumsum(trees.is_leaf) - 1
     n_leaves, n_values = int(number[-1]) + 1, trees.value.shape[1]
     indptr = np.arange(0, n_trees * n_samples + 1, n_trees)
@@ -152,9 +144,7 @@ def refit_jointly(
     designs = []
     for first in sorted({block.start for block in columns}):
         mine = np.array([block.start == first for block in columns], dtype=np.float64)
-        ends = csr_array(
-            (np.tile(mine, n_samples), number[sample.leaves.T].ravel(), indptr.copy()), (n_samples, n_leaves)
-        )
+        ends = csr_array((np.tile(mine, n_samples), number[leaves.T].ravel(), indptr.copy()), (n_samples, n_leaves))
         ends.eliminate_zeros()
         designs.append((slice(first, first + n_values), ends, ends.T.tocsr()))
 
@@ -163,12 +153,12 @@ def refit_jointly(
         margins = start.copy()
         for block, ends, _ in designs:
             margins[:, block] += ends @ change
-        loss = float(sample.weight @ sample.loss.value(margins, sample.targets))
-        slope = sample.weight[:, None] * sample.loss.derivatives(margins, sample.targets)[0]
+        lost = float(sample.weight @ loss.value(margins, sample.targets))
+        slope = sample.weight[:, None] * loss.derivatives(margins, sample.targets)[0]
         gradient = l2 * change
         for block, _, transposed in designs:
             gradient = gradient + transposed @ slope[:, block]
-        return loss + l2 / 2 * float(np.square(change).sum()), gradient.ravel()
+        return lost + l2 / 2 * float(np.square(change).sum()), gradient.ravel()
 
     found = minimize(
         objective, np.zeros(n_leaves * n_values), jac=True, method="L-BFGS-B", options={"maxiter": max_iter}

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, one_line
 from ipforest._internal.examples import FLOATS, Labelled, checked_weight, require_rows_in_order, validated, weights_for
-from ipforest._internal.feature_names import column_labels, column_names
+from ipforest._internal.feature_names import column_labels, column_names, in_pandas
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, read_class_costs
 from ipforest.choosing.frontier import Frontier, spending_limit
@@ -968,7 +968,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         absent = [name for name in names if name not in given]
         if not absent or not {names[feature] for feature in self._ready.policy.features.tolist()}.isdisjoint(absent):
             return X
-        frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+        frame = in_pandas(X)
         in_order = [*given] == [name for name in names if name not in absent]
         nothing = np.nan if get_tags(self).input_tags.allow_nan else 0.0
         return frame.reindex(columns=names if in_order else [*given, *absent], fill_value=nothing)

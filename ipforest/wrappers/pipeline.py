@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import require_rows_in_order
-from ipforest._internal.feature_names import column_names, column_of, positions_by_name
+from ipforest._internal.feature_names import column_names, column_of, in_pandas, positions_by_name
 from ipforest.choosing.measurement import Measurement
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.ensemble.scikit_learn import unfrozen
@@ -107,7 +107,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         require_rows_in_order(X, y)
-        X = _frame_of_arrow(X)
+        X = _known_to_scikit_learn(X)
         self._remember(X)
         if is_fitted(self.preprocessing):
             self.preprocessing_ = unfrozen(self.preprocessing)
@@ -150,13 +150,12 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        row = X.head(1) if hasattr(X, "head") else X[:1]
-        self._row = row.to_pandas() if hasattr(row, "to_pandas") else row
+        self._row = in_pandas(X.head(1) if hasattr(X, "head") else X[:1])
 
     def _transformed(self, X: Any) -> Any:
         """Compute what the estimator sees; a data frame may have its columns in any order, and others."""
         check_is_fitted(self, "preprocessing_")
-        X = _frame_of_arrow(X)
+        X = _known_to_scikit_learn(X)
         names, trained = column_names(X), getattr(self, "feature_names_in_", None)
         if names is None and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
             raise ValueError(f"X: expected {self.n_features_in_} columns as in training, got {np.shape(X)[1]}")
@@ -175,8 +174,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         wanted = np.unique(self.sources_[self.estimator_.policy().features])
         if not {self._name(column) for column in wanted.tolist()}.isdisjoint(absent):
             return X
-        frame = X.to_pandas() if hasattr(X, "to_pandas") else X
-        return frame.assign(**{name: self._row[name].iloc[0] for name in absent})
+        return in_pandas(X).assign(**{name: self._row[name].iloc[0] for name in absent})
 
     def _dense(self, computed: Any) -> Any:
         """Fill a sparse matrix: what it does not store is 0, but missing for XGBoost."""
@@ -495,9 +493,9 @@ class TableSession:
         return self._session.to_json()
 
 
-def _frame_of_arrow(X: Any) -> Any:
-    """Turn an Arrow table, of which scikit-learn knows nothing, into a data frame; leave others as they are."""
-    return X.to_pandas() if hasattr(X, "column_names") and hasattr(X, "to_pandas") else X
+def _known_to_scikit_learn(X: Any) -> Any:
+    """Turn an Arrow table into a data frame, and leave others as they are."""
+    return in_pandas(X) if hasattr(X, "column_names") else X
 
 
 def _copied(estimator: BudgetedEstimator) -> BudgetedEstimator:
