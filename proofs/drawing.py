@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from ipforest.instance import PruningInstance
-from ipforest.plotting import children_lists, tree_layout
+from ipforest.plotting.trees import children_lists, tree_layout
 from proofs.unimodularity.network_certificate import NetworkCertificate
 from proofs.unimodularity.network_form import NetworkForm
 

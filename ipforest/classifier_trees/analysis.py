@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
-from ipforest.plotting import axes_or_new
+from ipforest.plotting.axes import axes_or_new
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

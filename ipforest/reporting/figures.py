@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from sklearn.metrics import roc_curve
 
 from ipforest._internal.arrays import BoolArray
-from ipforest.plotting import Axes, draw_purchases, draw_reliability, show_budget
+from ipforest.plotting.axes import Axes, show_budget
+from ipforest.plotting.purchases import draw_purchases, draw_reliability
 from ipforest.reporting.measured import Answered, Measure, confidence_of
 
 SIZE = (5.2, 3.6)

@@ -1,0 +1,161 @@
+"""What examples buy, when they stop, and whether what is said then comes true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.calibration import CalibrationDisplay
+from sklearn.utils.validation import check_is_fitted
+
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest.plotting.axes import Axes, axes_or_new, finish, literal
+
+if TYPE_CHECKING:
+    from ipforest.estimator import BudgetedEstimator
+
+__all__ = ["draw_purchases", "draw_reliability", "plot_purchases", "plot_reliability", "plot_stops"]
+
+MAX_SHOWN = 15
+MAX_IN_A_ROW = 4
+RELIABILITY_BINS = 8
+
+
+def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = None) -> Axes:
+    """Draw how many examples stop after how many features, by what is predicted.
+
+    Parameters
+    ----------
+    model : BudgetedEstimator
+        A classifier.
+    X : array, shape (n_samples, n_features)
+    ax : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+    """
+    bought, labels = model.acquired(X).sum(axis=1), model.predict(X)
+    axes, bottom = axes_or_new(ax), np.zeros(int(bought.max()) + 1)
+    for label in model.classes_:
+        counts = np.bincount(bought[labels == label], minlength=bottom.size)
+        axes.bar(np.arange(bottom.size), counts, bottom=bottom, label=f"predicted {literal(label)}")
+        bottom += counts
+    finish(axes, "features bought", "examples")
+    return axes
+
+
+def plot_purchases(model: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike, *, ax: Axes | None = None) -> Axes:
+    """Draw which features are bought by which share of each class, the most bought first.
+
+    Parameters
+    ----------
+    model : BudgetedEstimator
+    X : array, shape (n_samples, n_features)
+    y : array, shape (n_samples,)
+        The classes.
+    ax : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+    """
+    acquired = model.acquired(X)
+    names = getattr(model, "feature_names_in_", [f"feature {column}" for column in range(acquired.shape[1])])
+    return draw_purchases(axes_or_new(ax), acquired, np.asarray(y), names)
+
+
+def draw_purchases(axes: Axes, acquired: BoolArray, labels: Array | None, names: Sequence[Any]) -> Axes:
+    """Draw `plot_purchases` of what examples buy, shape (n_samples, n_features); without labels of all together."""
+    order = np.argsort(-acquired.mean(axis=0), kind="stable")
+    shown = order[acquired[:, order].any(axis=0)][:MAX_SHOWN]
+    parts = {"all": np.ones(len(acquired), dtype=bool)}
+    if labels is not None:
+        parts = {literal(label): labels == label for label in np.unique(labels)}
+    height = 0.8 / len(parts)
+    for place, (label, rows) in enumerate(parts.items()):
+        shares = acquired[rows][:, shown].mean(axis=0)
+        axes.barh(np.arange(shown.size) + place * height, shares, height, label=label)
+    axes.set_yticks(np.arange(shown.size) + 0.4 - height / 2, [literal(names[column]) for column in shown])
+    axes.invert_yaxis()
+    axes.set(xlabel="share of examples that buy it", xlim=(0, 1))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(len(parts), MAX_IN_A_ROW))
+    return axes
+
+
+def plot_reliability(
+    model: BudgetedEstimator,
+    X: npt.ArrayLike | None = None,
+    y: npt.ArrayLike | None = None,
+    *,
+    min_samples: int = 100,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how often what a classifier says comes true, by how many features it has asked for.
+
+    There is a curve for each number of features at which examples stop, those with few examples pooled. On the
+    diagonal, probabilities are what they say. With more than two classes the probability is that of the likeliest one.
+
+    Parameters
+    ----------
+    model : BudgetedEstimator
+        A classifier.
+    X, y : arrays, shapes (n_samples, n_features) and (n_samples,), optional
+        Examples that neither the classifier nor its calibration has seen. A `CalibratedClassifier` needs none: then its
+        cross-fitted probabilities of the examples that it was calibrated on are drawn.
+    min_samples : int, default=100
+        Fewest examples of a curve.
+    ax : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+
+    Raises
+    ------
+    ValueError
+        Examples without labels, or none for a model that is not calibrated.
+    """
+    check_is_fitted(model)
+    if (X is None) != (y is None):
+        raise ValueError("X, y: expected both or none, got one")
+    if X is not None and y is not None:
+        labels = model._checked_part(X, y, model.classes_, "y")[1]
+        outputs, asked = model.predict_proba(X), (model.feature_usage(X) > 0).sum(axis=1)
+    elif hasattr(model, "cross_fitted_"):
+        labels, outputs, asked = model._held_out[1], model.cross_fitted_, model.asked_
+    else:
+        raise ValueError("X: expected examples for a model that is not a CalibratedClassifier, got None")
+    number = np.ones(len(labels), dtype=np.int64) if len(model.classes_) == 2 else np.argmax(outputs, axis=1)
+    probability, came_true = outputs[np.arange(number.size), number], labels == model.classes_[number]
+    return draw_reliability(axes_or_new(ax), probability, came_true, asked, min_samples)
+
+
+def draw_reliability(
+    axes: Axes, probability: FloatArray, came_true: BoolArray, asked: IntArray, min_samples: int = 100
+) -> Axes:
+    """Draw `plot_reliability` of probabilities, shape (n_samples,), whether they came true, and features asked for."""
+    first = _pooled(asked, min_samples)
+    for low, high in zip(first, [*first[1:], None], strict=True):
+        here = (asked >= low) & (asked < (np.inf if high is None else high))
+        most = int(asked[here].max())
+        features = f"{int(asked[here].min())} to {most}" if most > asked[here].min() else f"{most}"
+        CalibrationDisplay.from_predictions(
+            came_true[here],
+            np.clip(probability[here], 0, 1),
+            n_bins=RELIABILITY_BINS,
+            strategy="quantile",
+            pos_label=True,
+            name=f"{features} features: {int(here.sum())} examples",
+            ref_line=low == first[0],
+            ax=axes,
+        )
+    axes.set(xlabel="predicted probability", ylabel="share that came true", xlim=(0, 1), ylim=(0, 1))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="upper left", frameon=False, fontsize="small")
+    return axes
+
+
+def _pooled(asked: IntArray, min_samples: int) -> list[int]:
+    """Pool numbers of features until there are enough examples; return the fewest of each pool."""
+    first, count = [], min_samples
+    for number, examples in zip(*(part.tolist() for part in np.unique(asked, return_counts=True)), strict=True):
+        if count >= min_samples:
+            first.append(number)
+            count = 0
+        count += examples
+    return first[:-1] if count < min_samples and len(first) > 1 else first
