@@ -87,7 +87,7 @@ def _with_records(app, page, source):
 
 
 def _in_another_module(app, env, node, content):
-    """Link a name to where it is described: `BudgetPrune`, `BudgetedEstimator.session`, `ipforest.BudgetBoost`."""
+    """Link a name to where it is described: `BudgetPrune`, `BudgetedModel.session`, `ipforest.BudgetBoost`."""
     if node.get("refdomain") != "py":
         return None
     target, objects = node["reftarget"], env.get_domain("py").objects

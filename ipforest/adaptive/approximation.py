@@ -26,8 +26,9 @@ from ipforest.choosing.lambdas import check_lambdas
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator
-from ipforest.estimator.base import FittedWithHeldOut, Given, check_inner_estimator
+from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_integer, is_fitted
+from ipforest.estimator.given import Given, check_inner_estimator
 from ipforest.estimator.tags import tags_of_inner
 from ipforest.policy import Policy
 from ipforest.session import Sessions
@@ -141,7 +142,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldO
     budget : number, optional
         What an example may cost on average; without one, the least error counts.
     max_cost : number, optional
-        The most that any one example may pay; see `BudgetedEstimator.session`.
+        The most that any one example may pay; see `BudgetedModel.session`.
     class_costs : array, DataFrame, mapping of mappings or path, optional
         What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
         the class of the least expected cost is predicted, and pairs are judged by what mistakes cost; gates and cheap

@@ -26,7 +26,7 @@ Keys = Sequence[Hashable] | Array
 class MixedModel:
     """Two fitted models of one estimator, of which each example gets one, drawn at random.
 
-    `ipforest.estimator.BudgetedEstimator.mixture` makes it. The coin is a hash of the seed and of the example's key:
+    `ipforest.estimator.BudgetedModel.mixture` makes it. The coin is a hash of the seed and of the example's key:
     the same example gets the same model whenever it comes, in a table as in a session. The coin does not depend on the
     features of the example, as nothing is known of them before they are bought.
 
@@ -137,7 +137,7 @@ class MixedModel:
         key : hashable
             What tells the example apart from others; see `gets_costly`.
         known, max_cost, max_rounds
-            See `ipforest.estimator.BudgetedEstimator.session`.
+            See `ipforest.estimator.BudgetedModel.session`.
         """
         session: Session = self.drawn(key).session(known, max_cost, max_rounds)
         return session
@@ -160,12 +160,12 @@ class MixedModel:
         Parameters
         ----------
         fetch : callable
-            See `ipforest.estimator.BudgetedEstimator.predict_on_demand`; rows are those among all n examples.
+            See `ipforest.estimator.BudgetedModel.predict_on_demand`; rows are those among all n examples.
         n : int
         keys : sequence of hashable, shape (n,), optional
             By default 0, 1, ...
         max_cost, max_rounds
-            See `ipforest.estimator.BudgetedEstimator.session`.
+            See `ipforest.estimator.BudgetedModel.session`.
         """
 
         def asked_among(rows: IntArray) -> Fetch:

@@ -28,7 +28,7 @@ from ipforest.classifier_trees.resources import Resources
 from ipforest.classifier_trees.smooth_losses import LOSSES
 from ipforest.classifier_trees.tree_policy import TreeOfClassifiers
 from ipforest.estimator import PricedEstimator
-from ipforest.estimator.base import Given
+from ipforest.estimator.given import Given
 from ipforest.policy import Policy
 
 RANKS_COUNTED = 5

@@ -2,6 +2,7 @@
 
 from ipforest.estimator.base import BudgetedEstimator, PricedEstimator
 from ipforest.estimator.held_out import split_rows
+from ipforest.estimator.model import BudgetedModel
 from ipforest.estimator.prices import optional_number, read_costs
 
-__all__ = ["BudgetedEstimator", "PricedEstimator", "optional_number", "read_costs", "split_rows"]
+__all__ = ["BudgetedEstimator", "BudgetedModel", "PricedEstimator", "optional_number", "read_costs", "split_rows"]

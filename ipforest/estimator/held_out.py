@@ -27,7 +27,6 @@ __all__ = [
     "split_rows",
 ]
 
-Rows = IntArray
 
 OUTSIDE_SHARE = 0.5
 """Share of held-out examples from which on values far outside the training range of a feature are refused."""

@@ -51,7 +51,7 @@ class Answers(NamedTuple):
     Parameters
     ----------
     predicted : ndarray, shape (n_samples,)
-        As `BudgetedEstimator.predict` gives it.
+        As `BudgetedModel.predict` gives it.
     probability : ndarray of float64, shape (n_samples, n_classes), or None
         As ``predict_proba`` gives it; None for regression.
     cost : ndarray of float64, shape (n_samples,)
@@ -100,7 +100,7 @@ class Ready(NamedTuple):
         return (narrow if self.policy.dtype == np.float32 else examples).astype(np.float64, copy=False)
 
     def see(self, examples: Array, *, answers: bool = True) -> Seen | Sessions:
-        """Find what each example asks for and is answered; see `BudgetedEstimator._seen`."""
+        """Find what each example asks for and is answered; see `BudgetedModel._seen`."""
         if self.walk is not None:
             table = self.table(examples)
             if table is not None:

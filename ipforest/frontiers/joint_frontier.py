@@ -23,8 +23,9 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import FROM_DTYPE, Categories
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import PricedEstimator
-from ipforest.estimator.base import FittedWithWeights, Given, warn_if_nothing_is_bought
+from ipforest.estimator.base import FittedWithWeights, warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_integer
+from ipforest.estimator.given import Given
 from ipforest.estimator.predicting import Ready
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import TimeIsOver, Work

@@ -23,8 +23,8 @@ from ipforest.ensemble.libraries import read
 from ipforest.ensemble.refitting import fill_inner_values, refit_jointly
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees, unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
-from ipforest.estimator.base import Given
 from ipforest.estimator.checks import is_fitted
+from ipforest.estimator.given import Given
 from ipforest.estimator.held_out import checked_labels
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import SEARCHES, ForestPruner, PruningSettings
@@ -70,7 +70,7 @@ class BudgetPrune(ForestPruner):
     max_cost : number, optional
         The most that any one example may pay. "greedy" and "exact" find a pruning that holds it on the examples for
         costs, where without a budget it is the only limit; on other examples, and with "path" or ``lam``, what would
-        exceed it is not bought (see `BudgetedEstimator.session`). It cannot be combined with a split cost.
+        exceed it is not bought (see `BudgetedModel.session`). It cannot be combined with a split cost.
     loss : str, optional
         "misclassification" (default for classifiers), "gini", "entropy", or "squared_error" (default for regressors).
         What is optimised is the mean over the trees of their losses, not the loss of their vote.

@@ -16,8 +16,9 @@ from ipforest._internal.examples import Labelled
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier, spending_limit
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator.base import FittedWithHeldOut, Given
+from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_choice, check_integer
+from ipforest.estimator.given import Given
 from ipforest.growing import (
     AcquisitionState,
     CodedExamples,
@@ -182,7 +183,7 @@ class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # sci
     budget : number, optional
         What an example may cost on average, measured on the validation examples; without one all trees are taken.
     max_cost : number, optional
-        The most that any one example may pay; see `BudgetedEstimator.session`.
+        The most that any one example may pay; see `BudgetedModel.session`.
     class_costs : array, DataFrame, mapping of mappings or path, optional
         What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
         the class of the least expected cost is predicted, and alpha is chosen by what mistakes cost; trees grow without

@@ -18,8 +18,9 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
 from ipforest.estimator import PricedEstimator
-from ipforest.estimator.base import Given, warn_if_nothing_is_bought
+from ipforest.estimator.base import warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_choice, is_fitted
+from ipforest.estimator.given import Given
 from ipforest.estimator.tags import tags_of_inner
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.vote_descent import VoteProblem

@@ -17,8 +17,9 @@ from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator.base import FittedWithHeldOut, Given
+from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_choice, check_integer
+from ipforest.estimator.given import Given
 from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
@@ -118,7 +119,7 @@ class PricedBoosting(FittedWithHeldOut):
         What an example may cost on average: the number of rounds of least validation error within it. Without one,
         all rounds.
     max_cost : number, optional
-        The most that any one example may pay; see `BudgetedEstimator.session`.
+        The most that any one example may pay; see `BudgetedModel.session`.
     validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
     random_state : int, RandomState instance or None, default=None

@@ -17,8 +17,8 @@ from ipforest.choosing.frontier import spending_limit
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
-from ipforest.estimator.base import for_inner
 from ipforest.estimator.checks import check_integer, is_fitted
+from ipforest.estimator.given import for_inner
 from ipforest.estimator.held_out import checked_labels
 from ipforest.estimator.tags import tags_of_inner
 from ipforest.learners.budget_prune import BudgetPrune

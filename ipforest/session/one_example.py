@@ -51,7 +51,7 @@ class Purchase:
 class Session:
     """One example, one unit at a time: buy `next_unit`, `tell` its value, until it is None; then read `answer`.
 
-    Made by `ipforest.estimator.BudgetedEstimator.session`.
+    Made by `ipforest.estimator.BudgetedModel.session`.
 
     Parameters
     ----------

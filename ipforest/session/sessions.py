@@ -40,7 +40,7 @@ Known: TypeAlias = Mapping[Any, Any]
 class Sessions:
     """Sessions of many examples at once: see what is wanted by `requests`, buy it, `tell` it, until nothing is wanted.
 
-    Made by `ipforest.estimator.BudgetedEstimator.sessions`.
+    Made by `ipforest.estimator.BudgetedModel.sessions`.
 
     Parameters
     ----------

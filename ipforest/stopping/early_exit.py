@@ -23,8 +23,8 @@ from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
-from ipforest.estimator.base import Given, check_inner_estimator
 from ipforest.estimator.checks import check_choice, is_fitted
+from ipforest.estimator.given import Given, check_inner_estimator
 from ipforest.estimator.held_out import checked_labels
 from ipforest.estimator.tags import tags_of_inner
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared

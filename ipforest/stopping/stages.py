@@ -28,7 +28,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
-from ipforest.estimator.base import Given
+from ipforest.estimator.given import Given
 from ipforest.estimator.tags import tags_of_inner
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.session import Seller, Unit

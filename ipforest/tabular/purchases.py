@@ -45,7 +45,7 @@ def purchases(
     Parameters
     ----------
     acquired : array of bool, shape (n_samples, n_features)
-        As `BudgetedEstimator.acquired` gives it.
+        As `BudgetedModel.acquired` gives it.
     costs : FeatureCosts
         If it prices columns computed from features, the lines are about the features.
     feature_names : sequence of str, shape (n_prices,), optional

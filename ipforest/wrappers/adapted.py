@@ -23,8 +23,9 @@ from ipforest._internal.examples import (
 )
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, split_rows
-from ipforest.estimator.base import FittedWithWeights, for_inner
+from ipforest.estimator.base import FittedWithWeights
 from ipforest.estimator.checks import is_fitted
+from ipforest.estimator.given import for_inner
 from ipforest.estimator.held_out import check_held_out, check_validation_part, require_held_out
 from ipforest.estimator.tags import tags_of_inner
 from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together

@@ -246,7 +246,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def at_safe_budget(self, budget: object, X: Any, confidence: float = 0.95, bound: str = "betting") -> Self:
         """Return the same model at the largest budget at which it is sure that a given one is kept.
 
-        See `ipforest.estimator.BudgetedEstimator.at_safe_budget`.
+        See `ipforest.estimator.BudgetedModel.at_safe_budget`.
         """
         check_is_fitted(self)
         other = copy(self)
@@ -254,7 +254,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return other
 
     def mixture(self, budget: object, seed: int = 0) -> MixedModel:
-        """Return a coin between two models of this one; see `ipforest.estimator.BudgetedEstimator.mixture`."""
+        """Return a coin between two models of this one; see `ipforest.estimator.BudgetedModel.mixture`."""
         check_is_fitted(self)
         mixed = self.estimator_.mixture(budget, seed)
         cheap, costly = copy(self), copy(self)
@@ -304,13 +304,13 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def measured(self, X: Any = None, y: npt.ArrayLike | None = None) -> Measurement:
-        """Measure errors, costs and purchases of computed columns; see `BudgetedEstimator.measured`."""
+        """Measure errors, costs and purchases of computed columns; see `BudgetedModel.measured`."""
         check_is_fitted(self)
         found: Measurement = self.estimator_.measured(None if X is None else self._transformed(X), y)
         return found
 
     def summary(self, X: Any = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
-        """Describe what was chosen, from what, and what it comes to; see `BudgetedEstimator.summary`."""
+        """Describe what was chosen, from what, and what it comes to; see `BudgetedModel.summary`."""
         units = [replace(unit, name=self._named(unit.features)) for unit in self.estimator_._units_that_bring()]
         return str(self.estimator_._described(self.measured(X, y), X is None, units, n_units))
 

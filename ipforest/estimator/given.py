@@ -1,0 +1,89 @@
+"""What `fit` was given, and what of it an estimator inside another is told."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest._internal.examples import Labelled, weights_for
+from ipforest._internal.feature_names import column_labels
+from ipforest.estimator.model import BudgetedModel
+
+__all__ = ["Given", "check_inner_estimator", "for_inner"]
+
+
+class Given(NamedTuple):
+    """What `fit` was given, and how it was parted.
+
+    Parameters
+    ----------
+    table : array or DataFrame, shape (n_samples, n_features)
+        The examples as they came.
+    examples : Labelled
+        All of them, checked.
+    rows : ndarray of int64
+        Those trained on, ascending.
+    held_out : ndarray of int64
+        Those held out, ascending; all where others were given for that.
+    is_weighted : bool
+        Whether weights were given.
+    random : RandomState
+        As drawing the parts left it.
+    groups : array, shape (n_samples,), or None
+        Examples of one group are in one part.
+    """
+
+    table: Any
+    examples: Labelled
+    rows: IntArray
+    held_out: IntArray
+    is_weighted: bool
+    random: np.random.RandomState
+    groups: Any = None
+
+    def for_inner(self, estimator: Any) -> dict[str, Any]:
+        """Give the weights, and the groups if it holds out examples itself, of what an inner estimator is trained on.
+
+        Raises
+        ------
+        ValueError
+            There are weights, and it takes none.
+        """
+        return for_inner(estimator, self.rows, self.examples.weight if self.is_weighted else None, self.groups)
+
+    @property
+    def table_to_train(self) -> Any:
+        """The examples trained on, those of a data frame as they came, for models that know columns by their names."""
+        if column_labels(self.table) is None:
+            return self.examples.X[self.rows]
+        return self.table if self.rows.size == self.examples.y.size else _safe_indexing(self.table, self.rows)
+
+
+def for_inner(estimator: Any, rows: IntArray | slice, weight: FloatArray | None, groups: Any) -> dict[str, Any]:
+    """Give what an inner estimator is told about the rows that it is trained on; see `Given.for_inner`."""
+    told = weights_for(estimator, None if weight is None else weight[rows])
+    if groups is None or not isinstance(estimator, BudgetedModel):
+        return told
+    return told | {"groups": np.asarray(groups)[rows]}
+
+
+def check_inner_estimator(outer: Any, inner: Any) -> None:
+    """Require of an estimator inside another that it brings all prices, and asks for nothing that the outer one drops.
+
+    Raises
+    ------
+    ValueError
+        Prices on the outer estimator; a split cost, class costs or a cap on the inner one.
+    """
+    if outer.feature_costs is not None:
+        raise ValueError("feature_costs: expected none with an estimator that has its own, got a value")
+    if getattr(inner, "split_cost", 0) != 0:
+        raise ValueError(f"estimator: expected one without split_cost, got {inner.split_cost!r}")
+    kind = type(outer).__name__
+    if inner.class_costs is not None:
+        raise ValueError(f"class_costs: expected it on {kind}, whose labels go by it, got it on the estimator")
+    if inner.max_cost is not None:
+        raise ValueError(f"max_cost: expected it on {kind}, whose sessions keep it, got it on the estimator")
