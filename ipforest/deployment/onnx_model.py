@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -11,7 +11,9 @@ import numpy as np
 
 from ipforest._internal.arrays import Array
 from ipforest.deployment.document import document_of_numbers
-from ipforest.deployment.reader import SETTLED_SLACK, SUREST, Trees
+from ipforest.deployment.onnx_graph import Graph
+from ipforest.deployment.onnx_trees import Ensemble, linked
+from ipforest.deployment.reader import SUREST
 from ipforest.estimator import BudgetedEstimator
 
 OPSET, IR_VERSION = 18, 9
@@ -39,7 +41,7 @@ def write_onnx_model(model: BudgetedEstimator) -> Any:
     from onnx import TensorProto, checker, helper
 
     document = document_of_numbers(model, "ONNX")
-    graph = _Graph()
+    graph = Graph()
     outputs, cost = _Writer(graph, document).answers()
     classes, width = document["classes"], 1 if document["classes"] is None else len(document["classes"])
     numbers: dict[str, tuple[str, list[int | None]]] = {"cost": (cost, [None])}
@@ -73,110 +75,6 @@ def _class_names(classes: Sequence[Any]) -> Array:
     return names
 
 
-class _Graph:
-    """Operators one after another; arrays and numbers among their inputs become constants.
-
-    Parameters
-    ----------
-    root : _Graph, optional
-        Where the constants are, for the body of a loop.
-    """
-
-    def __init__(self, root: _Graph | None = None) -> None:
-        self.nodes: list[Any] = []
-        self.root = self if root is None else root
-        if root is None:
-            self.constants: list[Any] = []
-            self._names: dict[Any, str] = {}
-            self._n_values = 0
-
-    def new_name(self) -> str:
-        """Make a name for a value."""
-        self.root._n_values += 1
-        return f"value {self.root._n_values}"
-
-    def __call__(self, kind: str, *inputs: Any, named: str | None = None, **attributes: Any) -> str:
-        """Apply an operator, and return the name of what it gives."""
-        from onnx import helper
-
-        name = named or self.new_name()
-        given = [each if isinstance(each, str) else self.constant(each) for each in inputs]
-        self.nodes.append(helper.make_node(kind, given, [name], **attributes))
-        return name
-
-    def constant(self, value: Any) -> str:
-        """Name a constant, the same for the same array."""
-        from onnx import numpy_helper
-
-        array, root = np.asarray(value), self.root
-        key = (array.dtype.str, array.shape, str(array.tolist()) if array.dtype == object else array.tobytes())
-        if key not in root._names:
-            root._names[key] = f"constant {len(root._names)}"
-            root.constants.append(numpy_helper.from_array(array, root._names[key]))
-        return root._names[key]
-
-    def all_of(self, *conditions: str) -> str:
-        """Combine conditions by and."""
-        first, *others = conditions
-        for each in others:
-            first = self("And", first, each)
-        return first
-
-    def any_along(self, condition: str, axis: int, keep: int = 0) -> str:
-        """Tell whether a condition holds anywhere along an axis."""
-        numbers = self.cast(condition, np.int32)
-        return self.cast(self("ReduceMax", numbers, [axis], keepdims=keep), np.bool_)
-
-    def cast(self, value: str, dtype: Any) -> str:
-        """Convert numbers."""
-        from onnx import helper
-
-        return self("Cast", value, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
-
-    def column(self, value: str) -> str:
-        """Make a vector a column."""
-        return self("Unsqueeze", value, [1])
-
-    def summed(self, values: str) -> str:
-        """Add along axis 1 from the first entry to the last, as a loop does, so that rounding is the same."""
-        return self("Gather", self("CumSum", values, np.array(1)), np.array(-1), axis=1)
-
-    def repeated(self, n_rows: str, row: Array) -> str:
-        """Repeat a row of numbers for each example."""
-        shape = self("Concat", n_rows, [row.size], axis=0)
-        return self("Expand", row[None], shape)
-
-    def loop(self, n_times: int, state: Sequence[tuple[str, Any, int]], body: Callable[..., Any]) -> list[str]:
-        """Apply a body to a state until it is done, or so many times.
-
-        Parameters
-        ----------
-        n_times : int
-        state : sequence of (name, dtype, number of axes)
-        body : callable (graph, *state) -> (condition to go on, new state)
-        """
-        from onnx import TensorProto, helper
-
-        inner = _Graph(self.root)
-        names = [self.new_name() for _ in state]
-        kinds = [helper.np_dtype_to_tensor_dtype(np.dtype(dtype)) for _, dtype, _ in state]
-        goes_on, changed = body(inner, *names)
-        ends = [inner("Identity", each) for each in (goes_on, *changed)]
-
-        def infos(values: Sequence[str]) -> list[Any]:
-            shapes = [[None] * n_axes for _, _, n_axes in state]
-            return [*map(helper.make_tensor_value_info, values, kinds, shapes)]
-
-        number = helper.make_tensor_value_info(self.new_name(), TensorProto.INT64, [])
-        before = helper.make_tensor_value_info(self.new_name(), TensorProto.BOOL, [])
-        after = helper.make_tensor_value_info(ends[0], TensorProto.BOOL, [])
-        graph = helper.make_graph(inner.nodes, "body", [number, before, *infos(names)], [after, *infos(ends[1:])])
-        outputs = [self.new_name() for _ in state]
-        inputs = [self.constant(np.array(n_times)), self.constant(np.array(True)), *(name for name, _, _ in state)]
-        self.nodes.append(helper.make_node("Loop", inputs, outputs, body=graph))
-        return outputs
-
-
 class _Known(NamedTuple):
     """What is known of examples: boolean arrays of shape (n_samples, n_features)."""
 
@@ -186,168 +84,12 @@ class _Known(NamedTuple):
     tested: str
 
 
-class _Ensemble:
-    """The nodes of an ensemble as arrays, what they add in columns of their own.
-
-    Parameters
-    ----------
-    document : dict
-        Trees, as ``schema.json`` says.
-    classify : bool
-    """
-
-    def __init__(self, document: dict[str, Any], *, classify: bool) -> None:
-        trees = Trees(document, classify=classify)
-        self.classify, self.averages, self.link = classify, trees.averages, trees.link
-        self.base, self.narrow = trees.base, document["dtype"] == "float32"
-        self.root, self.left, self.right = (np.array(each) for each in (trees.root, trees.left, trees.right))
-        self.is_inner = self.left >= 0
-        self.feature = np.maximum(np.array(trees.feature), 0)
-        self.threshold, self.missing_left = np.array(trees.threshold, dtype=np.float64), np.array(trees.missing_left)
-        depth, self.is_root = np.zeros(self.left.size, dtype=np.int64), np.isin(np.arange(self.left.size), self.root)
-        first, tree = np.zeros(self.left.size, dtype=np.int64), np.array(document["first_output"])
-        first[self.root] = tree
-        for node in np.flatnonzero(self.is_inner).tolist():
-            sides = [self.left[node], self.right[node]]
-            depth[sides], first[sides] = depth[node] + 1, first[node]
-        self.depth = int(depth.max())
-        columns = first[:, None] + np.arange(trees.value.shape[1])
-        self.value, self.lowest, self.highest = np.zeros((3, self.left.size, self.base.size))
-        for name in ("value", "lowest", "highest"):
-            np.put_along_axis(getattr(self, name), columns, getattr(trees, name), axis=1)
-        self.set_of_node = np.array(document["category_set"] or [-1] * self.left.size)
-        sets = document["sets"]
-        width = max((member for members, _ in sets for member in members), default=0) + 2
-        self.holds = np.array([np.full(width, others) for _, others in sets] or [np.zeros(width, dtype=bool)])
-        for held, (members, others) in zip(self.holds, sets, strict=False):
-            held[np.array(members, dtype=np.int64)] = not others
-
-    def tested(self, n_features: int) -> Array:
-        """Mark the features that are tested on the way to each node, shape (n_nodes, n_features)."""
-        tests = np.zeros((self.left.size, n_features), dtype=bool)
-        for node in np.flatnonzero(self.is_inner).tolist():
-            for child in (self.left[node], self.right[node]):
-                tests[child] = tests[node]
-                tests[child, self.feature[node]] = True
-        return tests
-
-    def goes_left(self, graph: _Graph, node: str, x: str) -> str:
-        """Tell where tests send values, both of shape (n_samples, n_trees)."""
-        seen = graph.cast(graph.cast(x, np.float32), np.float64) if self.narrow else x
-        at_most = graph("LessOrEqual", seen, graph("Gather", self.threshold, node))
-        if (self.set_of_node >= 0).any():
-            number, last = graph("Gather", self.set_of_node, node), self.holds.shape[1] - 1
-            listed = graph("And", graph("GreaterOrEqual", seen, 0.0), graph("Less", seen, float(last)))
-            place = graph("Where", listed, seen, float(last))
-            cell = graph("Add", graph("Mul", graph("Max", number, 0), last + 1), graph.cast(place, np.int64))
-            is_set, held = graph("GreaterOrEqual", number, 0), graph("Gather", self.holds.ravel(), cell)
-            numbers = graph("And", graph("Not", is_set), at_most)
-            at_most = graph("Or", numbers, graph("And", is_set, held))
-        missing = graph("IsNaN", x)
-        is_left = graph("And", graph("Not", missing), at_most)
-        return graph("Or", is_left, graph("And", missing, graph("Gather", self.missing_left, node)))
-
-    def reached(self, graph: _Graph, node: str, x: str, known: str | None) -> str:
-        """Walk on from nodes (n_samples, n_trees) as far as what is known leads; by default all is."""
-
-        def step(inner: _Graph, node: str) -> tuple[str, list[str]]:
-            feature, goes = inner("Gather", self.feature, node), inner("Gather", self.is_inner, node)
-            if known is not None:
-                goes = inner("And", goes, inner("GatherElements", known, feature, axis=1))
-            is_left = self.goes_left(inner, node, inner("GatherElements", x, feature, axis=1))
-            child = inner("Where", is_left, inner("Gather", self.left, node), inner("Gather", self.right, node))
-            return inner.constant(np.array(True)), [inner("Where", goes, child, node)]
-
-        return graph.loop(self.depth, [(node, np.int64, 2)], step)[0] if self.depth else node
-
-    def linked(self, graph: _Graph, margins: str) -> str:
-        """Turn margins (n_samples, n_margins) into outputs."""
-        return _linked(graph, self.link, margins, both=self.classify and self.base.size == 1)
-
-    def answer(self, graph: _Graph, node: str, settled: str | None = None) -> str:
-        """Predict from the nodes (n_samples, n_trees) that were reached, from all trees where labels are settled."""
-        is_leaf = graph("Not", graph("Gather", self.is_inner, node))
-        counts = is_leaf
-        if self.averages:
-            counts = graph("Or", is_leaf, graph("Not", graph("Gather", self.is_root, node)))
-        values = graph("Gather", self.value, node)
-        counted = graph.summed(graph("Where", graph("Unsqueeze", counts, [2]), values, 0.0))
-        if self.averages:
-            n_counted = graph("ReduceSum", graph.cast(counts, np.float64), [1], keepdims=1)
-            none = graph("Equal", n_counted, 0.0)
-            by_all = none if settled is None else graph("Or", none, graph.column(settled))
-            everything = graph("Div", graph.summed(values), float(self.root.size))
-            return graph("Where", by_all, everything, graph("Div", counted, graph("Max", n_counted, 1.0)))
-        sums = counted if settled is None else graph("Where", graph.column(settled), graph.summed(values), counted)
-        return self.linked(graph, graph("Add", sums, self.base))
-
-    def look_ahead(self, graph: _Graph, node: str, costs: Array | None) -> tuple[str, str | None]:
-        """Give minus the width of the bounds of a target, and for classifiers whether labels are settled."""
-        low, high = (graph.summed(graph("Gather", each, node)) for each in (self.lowest, self.highest))
-        low, high = graph("Add", low, self.base), graph("Add", high, self.base)
-        settled = self._settled(graph, low, high, costs) if self.classify else None
-        if self.averages:
-            narrow = graph("Sub", *(graph("Div", each, float(self.root.size)) for each in (low, high)))
-        else:
-            narrow = graph("Sub", self.linked(graph, low), self.linked(graph, high))
-        return graph("Gather", narrow, np.array(0), axis=1), settled
-
-    def _settled(self, graph: _Graph, low: str, high: str, costs: Array | None) -> str:
-        """Tell whether nothing that is unknown can change the label, shape (n_samples,)."""
-        if costs is not None:
-            return self._cheapest_is_certain(graph, low, high, costs)
-        size = graph("ReduceMax", graph("Max", graph("Abs", low), graph("Abs", high)), [1], keepdims=1)
-        slack = graph("Mul", size, SETTLED_SLACK)
-        if self.base.size == 1:
-            above, below = graph("Greater", low, slack), graph("Less", high, graph("Neg", slack))
-            return graph("Reshape", graph("Or", above, below), [-1])
-        leads = _one_hot(graph, graph("ArgMax", low, axis=1, keepdims=1), self.base.size)
-        others = graph("ReduceMax", graph("Where", leads, -np.inf, high), [1], keepdims=1)
-        most = graph("ReduceMax", low, [1], keepdims=1)
-        return graph("Reshape", graph("Greater", most, graph("Add", others, slack)), [-1])
-
-    def _cheapest_is_certain(self, graph: _Graph, low: str, high: str, costs: Array) -> str:
-        if not self.averages and self.base.size == 1:
-            ends = self.linked(graph, low), self.linked(graph, high)
-            low, high = graph("Min", *ends), graph("Max", *ends)
-        elif not self.averages:
-            top = graph("ReduceMax", high, [1], keepdims=1)
-            low, high = (graph("Exp", graph("Sub", each, top)) for each in (low, high))
-        label = graph("ArgMin", graph("MatMul", graph("Add", low, high), costs), axis=1, keepdims=0)
-        extra = np.array([costs[:, [each]] - costs for each in range(len(costs))])
-        worse, better = (graph("Gather", clip(extra, 0), label) for clip in (np.maximum, np.minimum))
-        of_high = graph("MatMul", graph("Unsqueeze", high, [1]), worse)
-        of_low = graph("MatMul", graph("Unsqueeze", low, [1]), better)
-        total = graph("Squeeze", graph("Add", of_high, of_low), [1])
-        rivals = graph("Where", _one_hot(graph, graph.column(label), len(costs)), -np.inf, total)
-        bound = graph("Mul", graph("ReduceSum", high, [1], keepdims=0), -SETTLED_SLACK * float(costs.max()))
-        return graph("Less", graph("ReduceMax", rivals, [1], keepdims=0), bound)
-
-
-def _one_hot(graph: _Graph, place: str, n: int) -> str:
-    """Mark one of n columns, given by number as a column."""
-    return graph("Equal", place, np.arange(n)[None])
-
-
-def _linked(graph: _Graph, link: str, margins: str, *, both: bool) -> str:
-    """Apply the inverse of a link; with ``both`` that of the second of two classes gives both probabilities."""
-    outputs = margins
-    if link == "logit":
-        outputs = graph("Div", 1.0, graph("Add", graph("Exp", graph("Neg", margins)), 1.0))
-    elif link == "log":
-        outputs = graph("Exp", margins)
-    elif link == "multinomial logit":
-        raised = graph("Exp", graph("Sub", margins, graph("ReduceMax", margins, [1], keepdims=1)))
-        outputs = graph("Div", raised, graph.column(graph.summed(raised)))
-    return graph("Concat", graph("Sub", 1.0, outputs), outputs, axis=1) if both else outputs
-
-
 def _costs_of(document: dict[str, Any]) -> Array | None:
     costs = document["class_costs"]
     return None if costs is None else np.array(costs, dtype=np.float64)
 
 
-def _worth(graph: _Graph, outputs: str, costs: Array | None) -> str:
+def _worth(graph: Graph, outputs: str, costs: Array | None) -> str:
     """Give what speaks for each label: its probability, or minus its expected cost.
 
     That is summed up class by class, as in Python: a matrix product may round otherwise, and then examples that are
@@ -359,7 +101,7 @@ def _worth(graph: _Graph, outputs: str, costs: Array | None) -> str:
     return graph("Neg", reduce(partial(graph, "Add"), parts))
 
 
-def _place(graph: _Graph, document: dict[str, Any], outputs: str) -> str:
+def _place(graph: Graph, document: dict[str, Any], outputs: str) -> str:
     """Find the numbers of the classes that are predicted, shape (n_samples,)."""
     decision = document["decision"]
     if decision is None:
@@ -380,13 +122,13 @@ class _Rule:
         self.lambdas, self.tie = np.array([float(each) for each in rule["lambdas"]]), float(rule["tie"])
         self.next_stage, self.first_child = (np.array(rule[name]) for name in ("next_stage", "first_child"))
 
-    def _bin(self, graph: _Graph, row: str, signal: str) -> str:
+    def _bin(self, graph: Graph, row: str, signal: str) -> str:
         if self.edges.shape[1] == 0:
             return graph("Mul", row, 0)
         begun = graph("LessOrEqual", graph("Gather", self.edges, row), graph.column(signal))
         return graph("ReduceSum", graph.cast(begun, np.int64), [1], keepdims=0)
 
-    def keenness(self, graph: _Graph, stage: str, signal: str, memory: str) -> tuple[str, str]:
+    def keenness(self, graph: Graph, stage: str, signal: str, memory: str) -> tuple[str, str]:
         """Say how keen examples are to go on, and what is remembered about them; all of shape (n_samples,)."""
         child = graph("Add", graph("Gather", self.first_child, memory), self._bin(graph, memory, signal))
         memory = graph("Where", graph("Equal", graph("Gather", self.next_stage, memory), stage), child, memory)
@@ -398,12 +140,12 @@ class _Writer:
 
     Parameters
     ----------
-    graph : _Graph
+    graph : Graph
         Takes the operators.
     document : dict
     """
 
-    def __init__(self, graph: _Graph, document: dict[str, Any]) -> None:
+    def __init__(self, graph: Graph, document: dict[str, Any]) -> None:
         self._graph, self._document = graph, document
         self._n_features, self._classify = len(document["features"]), document["classes"] is not None
         self._costs, n = _costs_of(document), len(document["features"])
@@ -438,7 +180,7 @@ class _Writer:
             outputs = _calibrated(graph, each, n_tested, outputs)
         return outputs, self._spent(graph, known.bought)[0]
 
-    def _spent(self, graph: _Graph, bought: str) -> tuple[str, str]:
+    def _spent(self, graph: Graph, bought: str) -> tuple[str, str]:
         """Give what is paid (n_samples,), and what each feature would cost in addition (n_samples, n_features)."""
         needs = np.zeros((self._n_features, self._unit_cost.size), dtype=np.float32)
         np.put_along_axis(needs, self._units, 1.0, axis=1)
@@ -449,7 +191,7 @@ class _Writer:
         first, second = (graph("Gather", left, self._units[:, each], axis=1) for each in (0, 1))
         return spent, graph("Add", first, second)
 
-    def _given_up(self, graph: _Graph, known: _Known) -> _Known:
+    def _given_up(self, graph: Graph, known: _Known) -> _Known:
         """Withhold what would take examples above the cap."""
         cap = self._document["cap"]
         if cap is None:
@@ -460,7 +202,7 @@ class _Writer:
         missing = graph("And", beyond, np.array(cap["missing_seen"]))
         return known._replace(known=graph("Or", known.known, missing), barred=graph("Or", known.barred, beyond))
 
-    def _with(self, graph: _Graph, known: _Known, asked: str) -> _Known:
+    def _with(self, graph: Graph, known: _Known, asked: str) -> _Known:
         """Buy what is asked for, a boolean array of shape (n_samples, n_features), with what comes with it."""
         numbers = graph("MatMul", graph.cast(asked, np.float32), self._comes_with.astype(np.float32))
         brought = graph("Greater", numbers, np.float32(0))
@@ -476,28 +218,21 @@ class _Writer:
         write = {"trees": self._walk, "stages": self._climb, "linear": self._weigh}[part["kind"]]
         return write(part, known, active, classify)
 
-    def _sureness(self, graph: _Graph, outputs: str, otherwise: str) -> str:
+    def _sureness(self, graph: Graph, outputs: str, otherwise: str) -> str:
         if self._n_outputs == 1:
             return otherwise
-        values, places = graph.new_name(), graph.new_name()
-        self._append_two_largest(graph, _worth(graph, outputs, self._costs), values, places)
-        first, second = (graph("Gather", values, np.array(each), axis=1) for each in (0, 1))
+        largest = graph.largest(_worth(graph, outputs, self._costs), 2)
+        first, second = (graph("Gather", largest, np.array(each), axis=1) for each in (0, 1))
         return graph("Sub", first, second)
-
-    @staticmethod
-    def _append_two_largest(graph: _Graph, worth: str, values: str, places: str) -> None:
-        from onnx import helper
-
-        graph.nodes.append(helper.make_node("TopK", [worth, graph.constant([2])], [values, places], axis=1))
 
     def _walk(self, part: dict[str, Any], known: _Known, active: str, classify: bool) -> tuple[str, _Known]:
         """Go through the trees in order; before each purchase the rule may stop."""
-        ensemble = _Ensemble(part["trees"], classify=classify)
+        ensemble = Ensemble(part["trees"], classify=classify)
         rule, n_trees = None if part["rule"] is None else _Rule(part["rule"]), ensemble.root.size
         level, free = float(part["level"]), np.array(part.get("free", self._document["free"]))
         zeros = self._graph("Expand", [0], self._n_rows)
 
-        def step(graph: _Graph, node: str, active: str, stage: str, memory: str, last: str, *state: str) -> Any:
+        def step(graph: Graph, node: str, active: str, stage: str, memory: str, last: str, *state: str) -> Any:
             known = _Known(*state)
             x = graph("Where", known.barred, np.nan, self._X)
             node = ensemble.reached(graph, node, x, known.known)
@@ -520,7 +255,7 @@ class _Writer:
                 )
                 last = graph("Where", stops, graph("Squeeze", tree, [1]), last)
                 goes = graph("And", goes, graph("Not", stops))
-            asked = graph("And", _one_hot(graph, wanted, self._n_features), graph.column(goes))
+            asked = graph("And", graph.one_hot(wanted, self._n_features), graph.column(goes))
             known = self._with(graph, known, asked)
             goes_on = graph("Squeeze", graph.any_along(goes, 0, 1), [0])
             return goes_on, [node, goes, stage, memory, last, *known]
@@ -577,24 +312,21 @@ class _Writer:
         known = self._with(graph, known, asked)
         return outputs, known._replace(tested=graph("Or", known.tested, asked))
 
-    def _stage_outputs(self, graph: _Graph, stage: dict[str, Any], x: str, n_rows: str, classify: bool) -> str:
+    def _stage_outputs(self, graph: Graph, stage: dict[str, Any], x: str, n_rows: str, classify: bool) -> str:
         if stage["constant"] is not None:
             return graph.repeated(n_rows, np.array(stage["constant"], dtype=np.float64))
         parts = []
         for document in stage["trees"]:
-            ensemble = _Ensemble(document, classify=classify)
+            ensemble = Ensemble(document, classify=classify)
             node = ensemble.reached(graph, graph.repeated(n_rows, ensemble.root), x, None)
             parts.append(ensemble.answer(graph, node))
-        total = parts[0]
-        for each in parts[1:]:
-            total = graph("Add", total, each)
-        return graph("Div", total, float(len(parts)))
+        return graph("Div", reduce(partial(graph, "Add"), parts), float(len(parts)))
 
-    def _goal(self, graph: _Graph, stage: dict[str, Any], x: str, n_rows: str) -> str:
+    def _goal(self, graph: Graph, stage: dict[str, Any], x: str, n_rows: str) -> str:
         """Find the stages to which examples go on, shape (n_rows,)."""
         if stage["router"] is None:
             return graph("Expand", [stage["following"][0]], n_rows)
-        router = _Ensemble(stage["router"], classify=False)
+        router = Ensemble(stage["router"], classify=False)
         node = router.reached(graph, graph.repeated(n_rows, np.zeros(1, dtype=np.int64)), x, None)
         return graph("Reshape", graph("Gather", np.array(stage["following"]), node), [-1])
 
@@ -613,11 +345,11 @@ class _Writer:
             margins = graph("Add", graph("MatMul", bounded, weights), base)
         asked = graph("And", graph.column(active), np.isin(np.arange(self._n_features), features)[None])
         known = self._with(graph, known, asked)
-        outputs = _linked(graph, part["link"], margins, both=classify and base.size == 1)
+        outputs = linked(graph, part["link"], margins, both=classify and base.size == 1)
         return outputs, known._replace(tested=graph("Or", known.tested, asked))
 
 
-def _calibrated(graph: _Graph, calibration: dict[str, Any], n_tested: str, outputs: str) -> str:
+def _calibrated(graph: Graph, calibration: dict[str, Any], n_tested: str, outputs: str) -> str:
     """Calibrate class probabilities by how many features were tested."""
     sure = graph("Max", graph("Min", outputs, 1 - SUREST), SUREST)
     n_classes = len(calibration["maps"][0])
@@ -642,7 +374,7 @@ def _calibrated(graph: _Graph, calibration: dict[str, Any], n_tested: str, outpu
     return graph("Where", is_some, share, 1 / n_classes)
 
 
-def _mapped(graph: _Graph, each: list[Any], x: str) -> str:
+def _mapped(graph: Graph, each: list[Any], x: str) -> str:
     """Map a column of log-odds by a sigmoid, or by a function that is linear between points."""
     if not isinstance(each[0], list):
         raised = graph("Exp", graph("Add", graph("Mul", x, float(each[0])), float(each[1])))
