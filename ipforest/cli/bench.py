@@ -84,27 +84,29 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Measure and write a CSV."""
     from ipforest._internal.progress import progress_bar
-    from ipforest.experiments import benchmarks
+    from ipforest.experiments import solver_benchmarks as solvers
+    from ipforest.experiments import training_benchmarks as training
+    from ipforest.experiments.synthetic import CLUSTERS
 
     bench: Any
     sizes: Any
     bench, sizes = {
-        "solvers": (benchmarks.bench_solvers, benchmarks.SMALL_SIZES),
-        "path": (benchmarks.bench_path, benchmarks.GROWTH_SIZES),
-        "forest": (benchmarks.bench_forest, benchmarks.FITTED_FORESTS),
-        "boosting": (benchmarks.bench_boosting, benchmarks.BOOSTING_SIZES),
-        "training": (benchmarks.bench_training, benchmarks.TRAINING_SETS),
+        "solvers": (solvers.bench_solvers, solvers.SMALL_SIZES),
+        "path": (solvers.bench_path, solvers.GROWTH_SIZES),
+        "forest": (solvers.bench_forest, solvers.FITTED_FORESTS),
+        "boosting": (training.bench_boosting, training.BOOSTING_SIZES),
+        "training": (training.bench_training, training.TRAINING_SETS),
     }[options.what]
     if options.size is not None and options.what == "forest":
         sizes = [
-            benchmarks.FittedForest(benchmarks.CLUSTERS, 2 * n_examples, n_examples, max_features, n_trees)
+            solvers.FittedForest(CLUSTERS, 2 * n_examples, n_examples, max_features, n_trees)
             for n_trees, n_examples in options.size
             for max_features in (None, "sqrt")
         ]
     elif options.size is not None and options.what == "training":
-        sizes = [benchmarks.TrainingSet(benchmarks.CLUSTERS, n_examples) for _, n_examples in options.size]
+        sizes = [training.TrainingSet(CLUSTERS, n_examples) for _, n_examples in options.size]
     elif options.size is not None:
-        sizes = tuple(benchmarks.InstanceShape(*size) for size in options.size)
+        sizes = tuple(solvers.InstanceShape(*size) for size in options.size)
     file = (out_directory(options) or Path()) / f"{options.what}.csv"
     with progress_bar("ipforest bench", visible=not options.json) as progress:
         rows = bench(file, sizes, options.seed, progress)

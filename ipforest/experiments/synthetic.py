@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.datasets import make_classification
 
 from ipforest._internal.arrays import Array
 from ipforest._internal.kernels import inner_njit, njit
@@ -15,6 +16,9 @@ from ipforest.instance import PruningInstance
 COMPONENTS = 6
 MINORITY = 0.28
 N_THRESHOLDS = 8
+MAX_DEPTH = 64
+CLUSTERS = "clusters"
+"""What the data of `clusters` are called."""
 
 
 def gaussian_mixture(n_samples: int, n_features: int, seed: int) -> tuple[npt.NDArray[np.float32], Array]:
@@ -49,7 +53,6 @@ def synthetic_instance(
     n_examples: int,
     n_features: int,
     n_training: int | None = None,
-    max_depth: int = 64,
     max_price: int = 1,
     seed: int = 0,
 ) -> PruningInstance:
@@ -61,7 +64,6 @@ def synthetic_instance(
         T, N_c and K.
     n_training : int, optional
         Examples the trees are grown on, each tree on a bootstrap sample; ``2 * n_examples`` by default.
-    max_depth : int
     max_price : int
         Prices are drawn from 1 to this, evenly on a logarithmic scale.
     seed : int
@@ -78,11 +80,11 @@ def synthetic_instance(
     prices = np.ceil(np.exp(rng.uniform(0, np.log(max_price), n_features)) - 1e-9).astype(np.int64)
     offsets, parents, errors, sizes, rows = [0], [], [], [], []
     n_candidates = max(1, int(np.sqrt(n_features)))
-    X_cost = _alike_together(X, y, X_cost, n_candidates, max_depth, seed)
+    X_cost = _alike_together(X, y, X_cost, n_candidates, seed)
     used = np.zeros(n_features * n_examples, dtype=np.bool_)
     for _ in range(n_trees):
         bag = np.sort(rng.integers(0, n_training, n_training)).astype(np.int32)
-        parent, error, size, row, _ = _grow(X, y, X_cost, bag, n_candidates, max_depth, rng, used)
+        parent, error, size, row, _ = _grow(X, y, X_cost, bag, n_candidates, rng, used)
         parents.append(np.where(parent >= 0, parent + offsets[-1], -1))
         offsets.append(offsets[-1] + parent.size)
         errors.append(error)
@@ -111,13 +113,13 @@ def synthetic_instance(
     )
 
 
-def _alike_together(X: Array, y: Array, X_cost: Array, n_candidates: int, max_depth: int, seed: int) -> Array:
+def _alike_together(X: Array, y: Array, X_cost: Array, n_candidates: int, seed: int) -> Array:
     """Put examples that reach the same leaves side by side, by trees of their own; see `Trees.first_uses`."""
     rng = np.random.default_rng((seed, TREES_THAT_SORT))
     unused = np.zeros(X_cost.size, dtype=np.bool_)
     for _ in range(TREES_THAT_SORT):
         examples = np.arange(y.size, dtype=np.int32)
-        X_cost = X_cost[_grow(X, y, X_cost, examples, n_candidates, max_depth, rng, unused)[-1]]
+        X_cost = X_cost[_grow(X, y, X_cost, examples, n_candidates, rng, unused)[-1]]
     return X_cost
 
 
@@ -176,7 +178,6 @@ def _grow(
     X_cost: Array,
     order: Array,
     n_candidates: int,
-    max_depth: int,
     rng: np.random.Generator,
     used: Array,
 ) -> tuple[Array, Array, Array, Array, Array]:
@@ -185,10 +186,10 @@ def _grow(
     parent, error = np.empty(2 * n + 1, np.int32), np.empty(2 * n + 1, np.int64)
     feature_of = np.full(2 * n + 1, -1, np.int32)
     size = np.empty(n + 1, np.int64)
-    row = np.empty(n_cost * min(max_depth, n_features), np.int32)
+    row = np.empty(n_cost * min(MAX_DEPTH, n_features), np.int32)
     cost_order = np.arange(n_cost).astype(np.int32)
     scratch = np.empty(max(n, n_cost), np.int32)
-    stack = np.empty((2 * max_depth + 2, 6), np.int64)
+    stack = np.empty((2 * MAX_DEPTH + 2, 6), np.int64)
     stack[0, :] = (-1, 0, n, 0, n_cost, 0)
     waiting, n_nodes, n_internal, n_row = 1, 0, 0, 0
     # each node on the stack owns its segments of `order` and `cost_order`; no two overlap, and nodes come depth first
@@ -201,7 +202,7 @@ def _grow(
         node = n_nodes
         n_nodes += 1
         parent[node], error[node] = above, min(ones, end - begin - ones)
-        if error[node] == 0 or depth == max_depth:
+        if error[node] == 0 or depth == MAX_DEPTH:
             continue
         best, best_feature, best_threshold = 2.0 * (end - begin), -1, 0.0
         for _ in range(n_candidates * N_THRESHOLDS):
@@ -229,3 +230,11 @@ def _grow(
         waiting += 2
     sizes, rows = size[:n_internal].copy(), row[:n_row].copy()
     return parent[:n_nodes].copy(), error[:n_nodes].copy(), sizes, rows, cost_order
+
+
+def clusters(n_samples: int, n_features: int, seed: int) -> tuple[Array, Array]:
+    """Generate two classes of six clusters each; two fifths of the features tell something, a tenth repeats them."""
+    shape = {"n_samples": n_samples, "n_features": n_features, "n_clusters_per_class": 6}
+    informative = max(4, 2 * n_features // 5)
+    X, y = make_classification(n_informative=informative, n_redundant=n_features // 10, random_state=seed, **shape)
+    return X, y

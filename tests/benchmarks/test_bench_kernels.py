@@ -5,8 +5,9 @@ import csv
 import pytest
 
 from ipforest import solve
-from ipforest.experiments import benchmarks
+from ipforest.experiments import solver_benchmarks, training_benchmarks
 from ipforest.experiments.synthetic import synthetic_instance
+from ipforest.experiments.training_benchmarks import TrainingSet, bench_training
 from ipforest.maxflow.presolve import presolve
 from ipforest.path_search import prune_path
 
@@ -16,9 +17,9 @@ def instance():
     return synthetic_instance(10, 600, 20, n_training=3000, max_price=9, seed=1)
 
 
-@pytest.mark.parametrize("share", benchmarks.KEPT_SHARES)
+@pytest.mark.parametrize("share", solver_benchmarks.KEPT_SHARES)
 def test_single_lambda(benchmark, instance, share):
-    lam = benchmarks.kept_share_lambdas(instance, prune_path(instance))[share]
+    lam = solver_benchmarks.kept_share_lambdas(instance, prune_path(instance))[share]
     assert solve(instance, lam).gap == 0
     benchmark(solve, instance, lam)
 
@@ -38,10 +39,10 @@ def test_presolve(benchmark, instance):
 @pytest.mark.slow
 @pytest.mark.long
 def test_the_commands_measure_agree_and_write_csv(tmp_path):
-    size = benchmarks.InstanceShape(3, 60, 8, n_training=300, max_price=5)
-    rows = benchmarks.bench_solvers(tmp_path / "solvers.csv", [size])
+    size = solver_benchmarks.InstanceShape(3, 60, 8, n_training=300, max_price=5)
+    rows = solver_benchmarks.bench_solvers(tmp_path / "solvers.csv", [size])
     assert {"min-cut", "highs-lp"} <= {row["method"] for row in rows}
-    rows = benchmarks.bench_path(tmp_path / "path.csv", [size])
+    rows = solver_benchmarks.bench_path(tmp_path / "path.csv", [size])
     assert rows[0]["breakpoints"] > 0
     with (tmp_path / "path.csv").open() as file:
         assert [int(row["triples"]) for row in csv.DictReader(file)] == [row["triples"] for row in rows]
@@ -50,8 +51,8 @@ def test_the_commands_measure_agree_and_write_csv(tmp_path):
 @pytest.mark.slow
 @pytest.mark.long
 def test_the_path_is_measured_beside_the_fit(tmp_path):
-    rows = benchmarks.bench_forest(
-        tmp_path / "forest.csv", [benchmarks.FittedForest("breast_cancer", 300, 60, "sqrt", n_trees=3)]
+    rows = solver_benchmarks.bench_forest(
+        tmp_path / "forest.csv", [solver_benchmarks.FittedForest("breast_cancer", 300, 60, "sqrt", n_trees=3)]
     )
     methods = [row["method"] for row in rows if not row["method"].startswith("ortools")]
     assert methods == ["fit", "instance", "path", *["min-cut"] * 3]
@@ -63,7 +64,7 @@ def test_the_path_is_measured_beside_the_fit(tmp_path):
 @pytest.mark.long
 def test_boosting_is_measured_beside_lightgbm(tmp_path):
     pytest.importorskip("lightgbm")
-    rows = benchmarks.bench_boosting(tmp_path / "boosting.csv", [benchmarks.InstanceShape(10, 300, 8)])
+    rows = training_benchmarks.bench_boosting(tmp_path / "boosting.csv", [solver_benchmarks.InstanceShape(10, 300, 8)])
     assert [row["method"] for row in rows] == ["BudgetBoost", "BudgetBoost, one ensemble", "LightGBM CEGB"]
     assert all(row["seconds"] >= 0 and row["trees"] == 10 and row["peak_mib"] > 0 for row in rows)
 
@@ -72,6 +73,6 @@ def test_boosting_is_measured_beside_lightgbm(tmp_path):
 @pytest.mark.long
 def test_training_is_measured_beside_lightgbm(tmp_path):
     pytest.importorskip("lightgbm")
-    rows = benchmarks.bench_training(tmp_path / "training.csv", [benchmarks.TrainingSet("breast_cancer", 300)])
-    assert [row["method"] for row in rows] == ["BudgetedClassifier", *benchmarks.GRIDS.values()]
+    rows = bench_training(tmp_path / "training.csv", [TrainingSet("breast_cancer", 300)])
+    assert [row["method"] for row in rows] == ["BudgetedClassifier", *training_benchmarks.GRIDS.values()]
     assert all(row["seconds"] > 0 and row["peak_mib"] > 0 and 0 < row["pickle_mb"] < 50 for row in rows)

@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest import Status
 from ipforest import path_search as path_module
 from ipforest._internal import undisturbed
-from ipforest.experiments import benchmarks
+from ipforest.experiments.benchmark_rows import in_own_process
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow import checkpoint, parametric_cut, subproblems, threads
 from ipforest.path_search import PathSearch, prune_path
@@ -152,7 +152,7 @@ import json, signal, sys, time
 from pathlib import Path
 from random import Random
 from ipforest.cli import main
-from ipforest.experiments import benchmarks
+from ipforest.experiments import training_benchmarks
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.path_search import PathSearch, prune_path
 
@@ -283,7 +283,7 @@ def test_an_interrupted_measurement_ends_its_process_and_no_other():
     timer.start()
     before = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        benchmarks._in_own_process(time.sleep, 100)
+        in_own_process(time.sleep, 100)
     assert time.monotonic() - before < 50
     assert {other} <= set(multiprocessing.active_children()) <= before_it
     other.kill()

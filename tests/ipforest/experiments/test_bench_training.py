@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from ipforest.cli import main
-from ipforest.experiments import benchmarks
-from ipforest.experiments.benchmarks import CLUSTERS, TrainingSet, bench_training
+from ipforest.experiments import training_benchmarks
+from ipforest.experiments.synthetic import CLUSTERS
+from ipforest.experiments.training_benchmarks import TrainingSet, bench_training
 
 
 def test_ratios_are_to_the_grids_on_the_same_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,10 +17,10 @@ def test_ratios_are_to_the_grids_on_the_same_examples(tmp_path: Path, monkeypatc
     seconds = {"_fit_front_end": 3.0, "_fit_grid": 2.0, "_fit_grid_to_the_end": 12.0}
 
     def measured(measure: Any, fit: Any, size: TrainingSet, seed: int) -> dict[str, Any]:
-        assert measure is benchmarks._measure_training
+        assert measure is training_benchmarks._measure_training
         return {"seconds": seconds[fit.__name__] * size.n_training, "peak_mib": 1.0, "wall": 0.0, "pickle_mb": 0.0}
 
-    monkeypatch.setattr(benchmarks, "_in_own_process", measured)
+    monkeypatch.setattr(training_benchmarks, "in_own_process", measured)
     file = tmp_path / "training.csv"
     rows = bench_training(file, [TrainingSet(CLUSTERS, 10), TrainingSet(CLUSTERS, 20)])
     ours, grid, to_the_end = rows[3:]
@@ -35,8 +36,8 @@ def test_the_table_fits_a_line_and_breaks_no_word(
     def measured(measure: Any, fit: Any, size: TrainingSet, seed: int) -> dict[str, Any]:
         return {"seconds": 123.456, "peak_mib": 1234.0, "wall": 7.891, "pickle_mb": 12.34}
 
-    monkeypatch.setattr(benchmarks, "_in_own_process", measured)
-    monkeypatch.setattr(benchmarks, "TRAINING_SETS", [TrainingSet("covertype_93k", 200_000)])
+    monkeypatch.setattr(training_benchmarks, "in_own_process", measured)
+    monkeypatch.setattr(training_benchmarks, "TRAINING_SETS", [TrainingSet("covertype_93k", 200_000)])
     monkeypatch.setenv("COLUMNS", "80")
     main(["bench", "training", "--out", str(tmp_path)])
     lines = capsys.readouterr().out.splitlines()
