@@ -6,9 +6,10 @@ is a round, and it ends when its results are in.
 """
 
 from ipforest.session.on_demand import AsyncFetch, Demand, Fetch, buy_on_demand, buy_on_demand_async
-from ipforest.session.one_example import Purchase, Session, told_by_unit
+from ipforest.session.one_example import Purchase, Session
 from ipforest.session.seller import Seller, Unit
-from ipforest.session.sessions import Known, Request, Sessions
+from ipforest.session.sessions import Request, Sessions
+from ipforest.session.told import Known, told_by_unit
 
 __all__ = [
     "AsyncFetch",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -13,9 +13,10 @@ from ipforest._internal.rational import nonnegative_fraction
 from ipforest.policy import Policy
 from ipforest.session.saved import SavedSession
 from ipforest.session.seller import Seller, Unit
-from ipforest.session.sessions import Known, Sessions, checked_rounds, told_features
+from ipforest.session.sessions import Sessions, checked_rounds
+from ipforest.session.told import Known, told_by_unit, told_features
 
-__all__ = ["Purchase", "Session", "told_by_unit"]
+__all__ = ["Purchase", "Session"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,35 +306,6 @@ class Session:
             cells = {cell[0]: seller.named(*cell) for cell in zip(wanted.features, values, strict=True)}
             session.tell(cells, charged=place not in record.not_charged)
         return session
-
-
-def told_by_unit(asked: Sequence[Unit], value: Any, column: Callable[[Any], int]) -> dict[Unit, Any]:
-    """Part what is told of the units of a round; what is no mapping is told of the first one.
-
-    Parameters
-    ----------
-    asked : sequence of Unit
-    value : mapping from features to values, or anything else
-    column : callable
-        Finds the column of a feature.
-
-    Raises
-    ------
-    ValueError
-        A feature is of none of the units, or the mapping is empty.
-    """
-    if not isinstance(value, Mapping) or len(asked) == 1:
-        return {asked[0]: value}
-    unit_of = {feature: unit for unit in asked for feature in unit.features}
-    parts: dict[Unit, dict[Any, Any]] = {}
-    for feature, one in value.items():
-        unit = unit_of.get(column(feature))
-        if unit is None:
-            raise ValueError(f"round: expected values of {', '.join(map(str, asked))}, got {feature!r}")
-        parts.setdefault(unit, {})[feature] = one
-    if not parts:
-        raise ValueError(f"round: expected values of {', '.join(map(str, asked))}, got none")
-    return parts
 
 
 def _plain(value: float) -> float | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +12,13 @@ import numpy.typing as npt
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.words import number_of
 from ipforest.choosing.frontier import spending_limit
-from ipforest.costs import require_no_split_cost, two_units
+from ipforest.costs import require_no_split_cost
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, ordered_together
+from ipforest.session.payments import Payments
 from ipforest.session.seller import Seller, Unit
+from ipforest.session.told import Known, told_features, told_of_unit, without_absent
 
-__all__ = ["Known", "Request", "Sessions"]
+__all__ = ["Request", "Sessions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,6 @@ class Request:
 
     unit: Unit
     rows: Rows
-
-
-Known: TypeAlias = Mapping[Any, Any]
 
 
 class Sessions:
@@ -76,11 +74,7 @@ class Sessions:
         self._first_unit = seller.first_unit
         if max_cost is not None and seller.split_cost:
             raise ValueError(f"max_cost: expected none with a split cost, got {max_cost!r}")
-        self._limit = spending_limit(max_cost, "max_cost")
-        self._paid_units = np.zeros((n_samples, costs.n_units + 1), dtype=bool)
-        self._paid_units[:, -1] = True
-        self._unit_cost = np.append(costs.float_unit_costs, 0.0)
-        self._units_of = two_units(costs)
+        self._payments = Payments(costs, n_samples, spending_limit(max_cost, "max_cost"))
         delayed = costs.delayed_features
         most = checked_rounds(max_rounds)
         self._rounds = _Rounds.start(delayed, n_samples, most) if delayed.any() else None
@@ -98,7 +92,7 @@ class Sessions:
 
     def _take_known(self, column: int, values: Any) -> None:
         """Take a column that is free, of all examples."""
-        told, absent = _without_absent(values)
+        told, absent = without_absent(values)
         name = self._seller.feature_names[column]
         block = self._checked(
             self._seller.numbers([column], told), (self.n_samples,), name, one_for_all=True, absent=absent
@@ -158,7 +152,7 @@ class Sessions:
     @property
     def units_paid(self) -> BoolArray:
         """The units that each example has paid for, shape (n_samples, n_units)."""
-        return self._paid_units[:, :-1].copy()
+        return self._payments.paid[:, :-1].copy()
 
     @property
     def n_samples(self) -> int:
@@ -221,32 +215,22 @@ class Sessions:
         ndarray of float64, shape (n_rows,)
             0 where nothing is wanted.
         """
-        units = np.where(
-            (self._wanted[rows] == ANSWERS)[:, None], self._unit_cost.size - 1, self._units_of[self._wanted[rows]]
-        )
-        price: FloatArray = np.where(self._paid_units[rows[:, None], units], 0.0, self._unit_cost[units]).sum(axis=1)
-        return price
+        wanted = self._wanted[rows]
+        return np.where(wanted == ANSWERS, 0.0, self._payments.price(rows, wanted))
 
     def price_of(self, unit: Unit, row: int) -> float:
         """Compute what an example pays for a unit that it wants, a group's fee included if it is the first."""
-        units = self._units_of[unit.features[0]]
-        return float(np.where(self._paid_units[row, units], 0.0, self._unit_cost[units]).sum())
+        return float(self._payments.price(np.array([row]), np.array([unit.features[0]]))[0])
 
     def price_together(self, rows: Rows) -> FloatArray:
         """Compute what examples pay for all that they want now, shape (n_rows,)."""
         if self._rounds is None:
             return self.price(rows)
-        place, feature = np.nonzero(self._asked(rows))
-        needed = np.zeros((rows.size, self._unit_cost.size), dtype=bool)
-        needed[place[:, None], self._units_of[feature]] = True
-        price: FloatArray = (needed & ~self._paid_units[rows]) @ self._unit_cost
-        return price
+        return self._payments.price_together(rows, self._asked(rows))
 
     def fee(self, row: int) -> float:
         """Return the fee in the price of what an example wants next, which the first feature of a group pays."""
-        group = self._units_of[self._wanted[row], 1]
-        wants_none = self._wanted[row] == ANSWERS
-        return 0.0 if wants_none or self._paid_units[row, group] else float(self._unit_cost[group])
+        return 0.0 if self._wanted[row] == ANSWERS else self._payments.fee(row, int(self._wanted[row]))
 
     def tell(
         self, unit: Unit, rows: npt.ArrayLike, values: npt.ArrayLike, charged: bool | BoolArray | None = None
@@ -270,31 +254,10 @@ class Sessions:
             takes none, or rows that want another unit.
         """
         shape = np.size(rows), len(unit.features)
-        told, absent = self._block(unit, shape, values)
+        told, absent = told_of_unit(unit, shape, values)
         had = ~absent.all(axis=1) if charged is None else charged
         pays: BoolArray = np.broadcast_to(np.asarray(had, dtype=bool), shape[:1])
         self.tell_numbers(unit, rows, self._seller.numbers(unit.features, told), absent, pays)
-
-    def _block(self, unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> tuple[Array, BoolArray]:
-        """Read what was told of a unit, and what of it could not be had."""
-        try:
-            told, absent = _without_absent(values)
-        except ValueError:
-            raise ValueError(self._wrong_shape(unit, shape, "rows of different lengths")) from None
-        if told.shape != shape and (shape[1] != 1 or told.shape != shape[:1]):
-            if inspect.isawaitable(values):
-                got = "a coroutine, which predict_on_demand_async awaits"
-            elif told.ndim == 0:
-                got = "None (a fetch without return?)" if values is None else repr(values)
-            else:
-                got = f"shape {told.shape}"
-            raise ValueError(self._wrong_shape(unit, shape, got))
-        return told.reshape(shape), absent.reshape(shape)
-
-    @staticmethod
-    def _wrong_shape(unit: Unit, shape: tuple[int, int], got: str) -> str:
-        vector = f" or ({shape[0]},)" if shape[1] == 1 else ""
-        return f"{unit}: expected values of shape {shape}{vector}, a row for each of the examples, got {got}"
 
     def tell_numbers(
         self, unit: Unit, rows: npt.ArrayLike, values: npt.ArrayLike, absent: BoolArray, charged: BoolArray
@@ -325,7 +288,7 @@ class Sessions:
         self._progress.known[told[place], features[feature]] = True
         place, feature = np.nonzero(absent & ~self._progress.known[np.ix_(told, features)])
         self._withhold(told[place], features[feature])
-        self._pay(told[charged], features[0])
+        self._payments.pay(told[charged], features[:1])
         self._advance(told if self._rounds is None else self._without_waiting(told))
 
     def _want(self, unit: Unit, rows: Rows) -> BoolArray:
@@ -346,9 +309,6 @@ class Sessions:
         absent = np.array([[cell is None for cell in cells]])
         self._checked([numbers], absent.shape, unit.name, absent=absent)
 
-    def _pay(self, rows: Rows, features: Array | np.integer[Any]) -> None:
-        self._paid_units[rows[:, None], self._units_of[features]] = True
-
     def _without_waiting(self, rows: Rows) -> Rows:
         """Let examples want the next unit of their round; return those whose round has ended."""
         waiting = self._waiting(rows)
@@ -364,7 +324,7 @@ class Sessions:
 
     def _advance(self, rows: Rows) -> None:
         """Let the policy move on, without what an example may no longer pay or wait for, and begin its next round."""
-        if np.isfinite(self._limit):
+        if np.isfinite(self._payments.limit):
             self._give_up(rows)
         if self._rounds is None:
             self._move_on(rows)
@@ -394,22 +354,10 @@ class Sessions:
 
         The wanted feature comes first; that it fits was seen to by `_give_up`.
         """
-        if self._rounds is None or np.isinf(self._limit):
+        if self._rounds is None or np.isinf(self._payments.limit):
             return rows[:0]
-        waiting, spent = self._waiting(rows), self._spent(rows)
-        has = self._paid_units[rows]
-        open_places, beyond = np.arange(rows.size), np.full(rows.size, -1)
-        decisive = self._rounds.decisive[rows]
-        for feature in [ANSWERS, *np.argsort(self._first_unit, kind="stable").tolist()]:
-            column = decisive[open_places] if feature == ANSWERS else np.full(open_places.size, feature)
-            asks = waiting[open_places, column] & ((feature == ANSWERS) | (decisive[open_places] != feature))
-            places, column = open_places[asks], column[asks]
-            units = self._units_of[column]
-            spent[places] += np.where(has[places[:, None], units], 0.0, self._unit_cost[units]).sum(axis=1)
-            has[places[:, None], units] = True
-            too_much = spent[places] > self._limit
-            beyond[places[too_much]] = column[too_much]
-            open_places = np.setdiff1d(open_places, places[too_much])
+        waiting, order = self._waiting(rows), np.argsort(self._first_unit, kind="stable")
+        beyond = self._payments.first_beyond(rows, waiting, self._rounds.decisive[rows], order)
         marked = np.zeros_like(waiting)
         found = np.flatnonzero(beyond >= 0)
         marked[found, beyond[found]] = True
@@ -438,22 +386,10 @@ class Sessions:
         self._progress.barred[rows, features] = True
         self._progress.known[rows, features] = self._missing_seen[features]
 
-    def _spent(self, rows: Rows) -> FloatArray:
-        spent: FloatArray = self._paid_units[rows] @ self._unit_cost
-        return spent
-
     def _give_up(self, rows: Rows) -> None:
-        """Withhold the features that would take an example above its cap.
-
-        What an example pays is a monotone function of the units it has bought, so what does not fit now never will.
-        """
-        spent = self._spent(rows)
-        tight = spent + self._unit_cost[self._units_of].sum(axis=1).max() > self._limit
-        rows, spent = rows[tight], spent[tight]
-        left = np.where(self._paid_units[rows], 0.0, self._unit_cost)
-        price = left[:, self._units_of[:, 0]] + left[:, self._units_of[:, 1]]
-        beyond = (spent[:, None] + price > self._limit) & ~self._progress.known[rows] & ~self._progress.barred[rows]
-        self._bar(rows, beyond)
+        """Withhold the features that would take an example above its cap."""
+        rows, beyond = self._payments.beyond(rows)
+        self._bar(rows, beyond & ~self._progress.known[rows] & ~self._progress.barred[rows])
 
     def _checked(
         self,
@@ -491,7 +427,7 @@ class Sessions:
     def see(self, X: Array) -> None:
         """End all sessions with the values of X, shape (n_samples, n_features)."""
         table = self.table(X)
-        if self._policy.ignores_unwanted and np.isinf(self._limit):
+        if self._policy.ignores_unwanted and np.isinf(self._payments.limit):
             at_once = np.ones(table.shape[1], dtype=bool) if self._rounds is None else ~self._rounds.delayed
             np.copyto(self._progress.values, table, where=~self._unpaid & at_once)
             self._progress.known[~self._progress.barred & at_once] = True
@@ -520,7 +456,7 @@ class Sessions:
             if len(self._units[unit].features) > 1:
                 cells = np.ix_(rows[wanted_units == unit], self._units[unit].features)
                 values[cells], known[cells] = table[cells], True
-        self._pay(rows, wants)
+        self._payments.pay(rows, wants)
         self._advance(rows)
 
     def _buy_rounds_from(self, table: Array, rows: Rows) -> None:
@@ -531,7 +467,7 @@ class Sessions:
         bought[np.arange(rows.size), self._wanted[rows]] = True
         rounds.ordered[rows] |= bought
         place, feature = np.nonzero(bought)
-        self._pay(rows[place], feature)
+        self._payments.pay(rows[place], feature)
         for unit in self._units:
             if len(unit.features) > 1:
                 bought[:, unit.features] |= bought[:, unit.features].any(axis=1, keepdims=True)
@@ -594,27 +530,3 @@ def checked_rounds(max_rounds: object) -> int | None:
     ):
         raise ValueError(f"max_rounds: expected None or an integer >= 0, got {max_rounds!r}")
     return None if max_rounds is None else int(max_rounds)
-
-
-def told_features(known: Known | None) -> Iterable[tuple[Any, Any]]:
-    """Return features and what is known of them."""
-    if known is None:
-        return ()
-    if not hasattr(known, "items"):
-        raise TypeError(f"known: expected a mapping of features to values, got {type(known).__name__}")
-    return known.items()
-
-
-def _without_absent(values: npt.ArrayLike) -> tuple[Array, BoolArray]:
-    """Part values into an array, NaN where they could not be had, and a mask of these: None and masked entries.
-
-    Raises
-    ------
-    ValueError
-        The rows are of different lengths.
-    """
-    told = np.ma.asarray(values) if np.ma.isMaskedArray(values) else np.asarray(values)
-    absent, cells = np.ma.getmaskarray(told), np.ma.getdata(told)
-    if cells.dtype == object:
-        absent = absent | np.asarray(np.frompyfunc(lambda cell: cell is None, 1, 1)(cells), dtype=bool)
-    return (np.where(absent, np.nan, cells) if absent.any() else cells), absent

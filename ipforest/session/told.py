@@ -1,0 +1,98 @@
+"""Reading what sessions are told: values, and which of them could not be had."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._internal.arrays import Array, BoolArray
+from ipforest.session.seller import Unit
+
+__all__ = ["Known", "told_by_unit", "told_features", "told_of_unit", "without_absent"]
+
+Known: TypeAlias = Mapping[Any, Any]
+
+
+def told_features(known: Known | None) -> Iterable[tuple[Any, Any]]:
+    """Return features and what is known of them."""
+    if known is None:
+        return ()
+    if not hasattr(known, "items"):
+        raise TypeError(f"known: expected a mapping of features to values, got {type(known).__name__}")
+    return known.items()
+
+
+def told_by_unit(asked: Sequence[Unit], value: Any, column: Callable[[Any], int]) -> dict[Unit, Any]:
+    """Part what is told of the units of a round; what is no mapping is told of the first one.
+
+    Parameters
+    ----------
+    asked : sequence of Unit
+    value : mapping from features to values, or anything else
+    column : callable
+        Finds the column of a feature.
+
+    Raises
+    ------
+    ValueError
+        A feature is of none of the units, or the mapping is empty.
+    """
+    if not isinstance(value, Mapping) or len(asked) == 1:
+        return {asked[0]: value}
+    unit_of = {feature: unit for unit in asked for feature in unit.features}
+    parts: dict[Unit, dict[Any, Any]] = {}
+    for feature, one in value.items():
+        unit = unit_of.get(column(feature))
+        if unit is None:
+            raise ValueError(f"round: expected values of {', '.join(map(str, asked))}, got {feature!r}")
+        parts.setdefault(unit, {})[feature] = one
+    if not parts:
+        raise ValueError(f"round: expected values of {', '.join(map(str, asked))}, got none")
+    return parts
+
+
+def told_of_unit(unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> tuple[Array, BoolArray]:
+    """Read what was told of a unit, and what of it could not be had, both of shape (n_rows, n_features_of_the_unit).
+
+    Raises
+    ------
+    ValueError
+        The values are of another shape.
+    """
+    try:
+        told, absent = without_absent(values)
+    except ValueError:
+        raise ValueError(_wrong_shape(unit, shape, "rows of different lengths")) from None
+    if told.shape != shape and (shape[1] != 1 or told.shape != shape[:1]):
+        if inspect.isawaitable(values):
+            got = "a coroutine, which predict_on_demand_async awaits"
+        elif told.ndim == 0:
+            got = "None (a fetch without return?)" if values is None else repr(values)
+        else:
+            got = f"shape {told.shape}"
+        raise ValueError(_wrong_shape(unit, shape, got))
+    return told.reshape(shape), absent.reshape(shape)
+
+
+def _wrong_shape(unit: Unit, shape: tuple[int, int], got: str) -> str:
+    vector = f" or ({shape[0]},)" if shape[1] == 1 else ""
+    return f"{unit}: expected values of shape {shape}{vector}, a row for each of the examples, got {got}"
+
+
+def without_absent(values: npt.ArrayLike) -> tuple[Array, BoolArray]:
+    """Part values into an array, NaN where they could not be had, and a mask of these: None and masked entries.
+
+    Raises
+    ------
+    ValueError
+        The rows are of different lengths.
+    """
+    told = np.ma.asarray(values) if np.ma.isMaskedArray(values) else np.asarray(values)
+    absent, cells = np.ma.getmaskarray(told), np.ma.getdata(told)
+    if cells.dtype == object:
+        absent = absent | np.asarray(np.frompyfunc(lambda cell: cell is None, 1, 1)(cells), dtype=bool)
+    return (np.where(absent, np.nan, cells) if absent.any() else cells), absent
