@@ -30,7 +30,8 @@ from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
 from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.settings import Grouped, Settings
-from ipforest.stopping.stages import StagedEstimator, StagesInOrder
+from ipforest.stopping.staged_estimator import StagedEstimator
+from ipforest.stopping.stages import StagesInOrder
 
 SEEDS = 2**31
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.path import PruningPath
     from ipforest.stopping.early_exit import EarlyExit
-    from ipforest.stopping.stages import StagedEstimator
+    from ipforest.stopping.staged_estimator import StagedEstimator
 
 __all__ = ["Curve", "TradeoffDisplay", "plot_comparison", "plot_stopping"]
 

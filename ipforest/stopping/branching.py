@@ -14,7 +14,8 @@ from ipforest._internal.examples import Labelled
 from ipforest.estimator.checks import check_integer
 from ipforest.session import Seller, Unit
 from ipforest.settings import Grouped, Settings, checked
-from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order
+from ipforest.stopping.staged_estimator import StagedEstimator
+from ipforest.stopping.stages import Stage, feature_sets, stage_sizes, stages_in_order
 from ipforest.stopping.unit_order import by_price, features_of_units, importance_to_each, order_units, price_left
 from ipforest.walks import END
 

@@ -15,7 +15,8 @@ from sklearn.model_selection import cross_val_predict
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.settings import Grouped, Settings
-from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order, train_stage
+from ipforest.stopping.staged_estimator import StagedEstimator, train_stage
+from ipforest.stopping.stages import Stage, feature_sets, stage_sizes, stages_in_order
 from ipforest.stopping.unit_order import ORDERS, order_units
 
 

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
-import numpy.typing as npt
-from joblib import Parallel, delayed
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
-from ipforest._internal.examples import Labelled, weights_for
-from ipforest.choosing.class_costs import label_losses
-from ipforest.choosing.frontier import Frontier, spending_limit
+from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
-from ipforest.estimator.given import Given
-from ipforest.estimator.tags import tags_of_inner
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.session import Seller, Unit
 from ipforest.stopping.optimal_stopping import StagedRule
 from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin, margin_in_words
-from ipforest.stopping.stopped import Stoppable, StoppedEstimator
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.walks import END, ONWARD, Ensembles, Purse, Routers, RouterTree, SeenStages, StageWalk, Walk, n_outputs_of
 
@@ -545,97 +536,6 @@ def _signal(outputs: FloatArray, before: FloatArray | None, class_costs: FloatAr
     return change
 
 
-@dataclass(eq=False, repr=False)
-class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Base of the estimators that train a model for each of several stages, and learn when to stop.
-
-    A subclass trains stages in `_alternatives`. It is a classifier or a regressor as its estimator is. Stages are
-    trained on one part of the examples; when to stop is learnt on the other.
-
-    Attributes
-    ----------
-    candidates_ : tuple of Stoppable
-        What can be chosen from.
-    stages_ : tuple of Stage
-        The first sees nothing; then what is free.
-    rule_, level_, curve_, paths_
-        See `EarlyExit`.
-    """
-
-    min_classes = 1
-
-    estimator: Any = None
-    _: KW_ONLY
-    n_jobs: int | None = None
-
-    @abstractmethod
-    def _alternatives(
-        self, training: Labelled, weight: FloatArray | None, validation: Labelled
-    ) -> list[tuple[Stage, ...]]:
-        """Train stages, or several alternatives of them."""
-
-    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
-        alternatives = self._alternatives(training, training.weight if given.is_weighted else None, validation)
-        self.candidates_ = tuple(self._candidate(stages, validation) for stages in alternatives)
-        curves = [learnt.curve for candidate in self.candidates_ for learnt in candidate.learnt]
-        return Frontier.of_points(point for curve in curves for point in zip(curve.cost, curve.error, strict=True))
-
-    @property
-    def _base(self) -> Any:
-        return RandomForestClassifier(random_state=0) if self.estimator is None else self.estimator
-
-    def _models(self, sets: Sequence[IntArray], X: Array, y: Array, weight: FloatArray | None) -> list[Any]:
-        """Train a model on each set of features, in parallel; the prior where there is none."""
-        models: list[Any] = Parallel(n_jobs=self.n_jobs)(
-            delayed(train_stage)(self._stage_base(features), X[:, features], y, weight) for features in sets
-        )
-        return models
-
-    def _stage_base(self, features: IntArray) -> Any:
-        """Return what is trained on some features: the prior where there are none."""
-        if features.size:
-            return self._base
-        return DummyClassifier() if is_classifier(self._base) else DummyRegressor()
-
-    def _candidate(self, stages: tuple[Stage, ...], held_out: Labelled) -> Stoppable:
-        policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
-        return self._learnt(
-            policy, held_out, lambda answers: policy.paths_of(held_out.X, held_out.y, self._loss, answers)
-        )
-
-    def paths_of(self, X: npt.ArrayLike, y: npt.ArrayLike, loss: Loss | None = None) -> StoppingPaths:
-        """Note what examples see, and which units they buy, when no example stops.
-
-        Parameters
-        ----------
-        X : array, shape (n_samples, n_features)
-        y : array, shape (n_samples,)
-        loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
-            See `StagesInOrder.paths_of`; by default 1 for a wrong label, or what it costs, or the squared error.
-        """
-        policy: StagesInOrder = self._chosen.policy
-        return policy.paths_of(self._checked(X).astype(np.float64), np.asarray(y), loss or self._loss)
-
-    def _loss(self, outputs: FloatArray, y: Array) -> FloatArray:
-        if not is_classifier(self):
-            squares: FloatArray = np.square(outputs[:, 0] - y)
-            return squares
-        return label_losses(outputs, y, self.classes_, self.class_costs_)
-
-    def _choose(self) -> None:
-        """Take the stages, rule and level of least error on held-out examples within the budget."""
-        self._chosen = self._take_best(self.candidates_)
-        self.stages_ = self._chosen.policy.stages
-
-    def policy(self) -> StagesInOrder:
-        """Say how the fitted model buys features and what it answers."""
-        policy: StagesInOrder = self._chosen.policy
-        return policy.stopped(self.rule_, self.level_)
-
-    def __sklearn_tags__(self) -> Any:
-        return tags_of_inner(super().__sklearn_tags__(), self._base)
-
-
 def _own_forests(stage: Stage) -> tuple[Any, ...]:
     """Return the forests that a stage averages, as `ipforest.frontiers.AveragedTrees` does; none of other models."""
     return tuple(getattr(stage.model, "ensembles_", ()))
@@ -671,11 +571,6 @@ def _trees_in(model: Any) -> Sequence[Forest | BoostedTrees] | None:
         return None
     in_order = trees.classes is None or np.array_equal(trees.classes, np.unique(trees.classes))
     return (trees,) if in_order else None
-
-
-def train_stage(base: Any, inputs: Array, y: Array, weight: FloatArray | None = None) -> Any:
-    """Train a new model like another on what its stage sees."""
-    return clone(base).fit(inputs, y, **weights_for(base, weight))
 
 
 def stage_sizes(n_units: int) -> list[int]:
