@@ -13,7 +13,7 @@ import numpy as np
 from ipforest.rules.conditions import in_words
 
 if TYPE_CHECKING:
-    from ipforest.rules.reading import Rules, Step
+    from ipforest.rules.steps import Rules, Step
 
 NARROWEST = 24
 """Characters that a line keeps for words, however deep it is."""
