@@ -137,7 +137,7 @@ def is_ascending(values: npt.NDArray[np.integer[Any]]) -> bool:
     return bool(np.all(values[1:] > values[:-1]))
 
 
-def places_in(classes: Array, labels: npt.ArrayLike, name: str = "y") -> IntArray:
+def places_in(classes: Array, labels: npt.ArrayLike) -> IntArray:
     """Find the place of each label among the classes, which may stand in any order.
 
     Parameters
@@ -145,8 +145,6 @@ def places_in(classes: Array, labels: npt.ArrayLike, name: str = "y") -> IntArra
     classes : ndarray, shape (n_classes,)
         Each once. CatBoost orders texts of numbers by number: "2", "9", "10".
     labels : array, shape (n_labels,)
-    name : str
-        What the labels are, for the error message.
 
     Returns
     -------
@@ -162,7 +160,7 @@ def places_in(classes: Array, labels: npt.ArrayLike, name: str = "y") -> IntArra
     places = order[np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)]
     unknown = wanted[known[places] != wanted]
     if unknown.size:
-        raise ValueError(f"{name}: expected classes among {known.tolist()}, got {unknown.tolist()[0]!r}")
+        raise ValueError(f"y: expected classes among {known.tolist()}, got {unknown.tolist()[0]!r}")
     return places.astype(np.int64)
 
 

@@ -254,12 +254,6 @@ class BudgetedEstimator(BudgetedModel):
         check_alike(examples, training, "X_val")
         return examples, labels
 
-    def _checked_cost_examples(self, X_cost: npt.ArrayLike, training: Array) -> Array:
-        """Check examples for costs against those trained on; see `check_alike`."""
-        examples = self._checked(X_cost)
-        check_alike(examples, training, "X_cost")
-        return examples
-
     def _categories_in(self, X: Any) -> Categories:
         """Find the columns of categories among the examples to train on."""
         return Categories()

@@ -67,9 +67,9 @@ def entropy_forest(n_trees: int, seed: int, max_features: int | None = None) -> 
     return RandomForestClassifier(n_trees, criterion="entropy", max_features=max_features, random_state=seed)
 
 
-def pairs_forest(n_trees: int, seed: int, alpha: float = 0, cuts: str = "random") -> BudgetRF:
+def pairs_forest(n_trees: int, seed: int, cuts: str = "random") -> BudgetRF:
     """Describe a BudgetRF that is trained on all it gets."""
-    return BudgetRF(n_trees, growth=GreedyGrowth(alpha=alpha, cuts=cuts), validation_fraction=None, random_state=seed)
+    return BudgetRF(n_trees, growth=GreedyGrowth(alpha=0, cuts=cuts), validation_fraction=None, random_state=seed)
 
 
 def priced_entropy_forest(n_trees: int, costs: FeatureCosts, seed: int, max_features: int | None = None) -> BudgetRF:
@@ -211,11 +211,11 @@ def best_within(points: list[Record], budget: float) -> Record | None:
     return points[measured.within(budget)] if measured.cost.min() <= spending_limit(budget) else None
 
 
-def draw_curves(rows: list[Record], panel: str, label: str, title: str, style: str | None = None) -> Figure:
-    """Draw mean test error against mean test cost, one panel per data set, one curve per label (and style)."""
+def draw_curves(rows: list[Record], panel: str, title: str, style: str | None = None) -> Figure:
+    """Draw mean test error against mean test cost, one panel per data set, one curve per method (and style)."""
     figure, parts = panels(rows, panel, width=6.2, height=4.2)
-    keys = [label] if style is None else [label, style]
-    looks = _looks(rows, label, style)
+    keys = ["method"] if style is None else ["method", style]
+    looks = _looks(rows, style)
     for name, of_panel, axes in parts:
         for key, curve in grouped(of_panel, *keys).items():
             colour, line = looks[key]
@@ -239,13 +239,13 @@ def draw_curves(rows: list[Record], panel: str, label: str, title: str, style: s
     return figure
 
 
-def _looks(rows: list[Record], label: str, style: str | None) -> dict[tuple[Any, ...], tuple[str, str]]:
-    """Give each label a colour, or a colour and a line where colours run out, and each style a line."""
-    labels = [key for (key,) in grouped(rows, label)]
+def _looks(rows: list[Record], style: str | None) -> dict[tuple[Any, ...], tuple[str, str]]:
+    """Give each method a colour, or a colour and a line where colours run out, and each style a line."""
+    labels = [key for (key,) in grouped(rows, "method")]
     others = zip((key for key in labels if key not in COLOURS), cycle(product(LINES, OTHER_COLOURS)), strict=False)
     drawn = {key: (colour, line) for key, (line, colour) in others}
     drawn |= {key: (COLOURS[key], LINES[0]) for key in labels if key in COLOURS}
     if style is None:
         return {(key,): look for key, look in drawn.items()}
     styles = [value for (value,) in grouped(rows, style)]
-    return {(key, value): (drawn[key][0], LINES[styles.index(value)]) for key, value in grouped(rows, label, style)}
+    return {(key, value): (drawn[key][0], LINES[styles.index(value)]) for key, value in grouped(rows, "method", style)}

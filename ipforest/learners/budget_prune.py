@@ -209,7 +209,7 @@ class BudgetPrune(ForestPruner):
         trees: Any = replace(summed, feature_names=names, categories=Categories())
         self.forest_ = fill_inner_values(trees, data.X, data.weight)
         self._refit_data = data.with_relative_weights() if self._pruning.refit else None
-        return examples if X_cost is None else self._checked_cost_examples(X_cost, examples), data, None
+        return self._paying(X_cost, examples, examples), data, None
 
     def _check_boosted(self, y: object) -> None:
         """Require what the pruning of summed trees takes: targets, and the loss of their link."""

@@ -21,6 +21,7 @@ from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_choice, is_fitted
 from ipforest.estimator.given import Given
+from ipforest.estimator.held_out import check_alike
 from ipforest.estimator.tags import tags_of_inner
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.vote_descent import VoteProblem
@@ -256,15 +257,23 @@ class ForestPruner(MetaEstimatorMixin, PricedEstimator):  # type: ignore[misc]  
         examples = self._checked(X)
         self._note_missing(examples)
         self._refit_data = None
+        paying = self._paying(X_cost, examples, examples)
         if y is None:
-            return (examples if X_cost is None else self._checked_cost_examples(X_cost, examples)), None, None
+            return paying, None, None
         require_rows_in_order(X, y)
         data = Labelled(examples, np.asarray(y), checked_weight(sample_weight, X, examples))
         self._keep_held_out(data)
         self._refit_data = data if self._pruning.refit else None
-        paying = examples if X_cost is None else self._checked_cost_examples(X_cost, examples)
         unseen = _seen_by_none(data, self.forest_.n_trees) if self._pruning.objective == "forest" else None
         return paying, data if self._pruning.errors == "held-out" else None, unseen
+
+    def _paying(self, X_cost: npt.ArrayLike | None, training: Array, otherwise: Array) -> Array:
+        """Take the examples for costs, on the scale of those trained on (`check_alike`), or others without any."""
+        if X_cost is None:
+            return otherwise
+        examples = self._checked(X_cost)
+        check_alike(examples, training, "X_cost")
+        return examples
 
     def _train(
         self,
@@ -283,7 +292,7 @@ class ForestPruner(MetaEstimatorMixin, PricedEstimator):  # type: ignore[misc]  
                 "pruning.errors: expected 'in-bag' or 'out-of-bag' without a validation part "
                 "(validation_fraction=None, or X_cost), got 'held-out'"
             )
-        paying = validation.X if X_cost is None else self._checked_cost_examples(X_cost, given.examples.X)
+        paying = self._paying(X_cost, given.examples.X, validation.X)
         self._refit_data = given.examples if self._pruning.refit else None
         self.estimator_ = clone(self.estimator).fit(training.X, training.y, **given.for_inner(self.estimator))
         names = getattr(self, "feature_names_in_", None)

@@ -126,7 +126,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw all curves, a panel per data set."""
     curves = within_budgets(records, ("data", "method", "gate"))
     title = "Error against cost, mean and standard deviation over runs"
-    return draw_curves(curves, "data", "method", title, style="gate")
+    return draw_curves(curves, "data", title, style="gate")
 
 
 EXPERIMENT = Experiment(

@@ -126,7 +126,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
         if record["full"] in (full, "none")
     ]
     curves = within_budgets(shown, ("panel", "method", "gate"), 16)
-    return draw_curves(curves, "panel", "method", "Letters: adaptive approximation", style="gate")
+    return draw_curves(curves, "panel", "Letters: adaptive approximation", style="gate")
 
 
 EXPERIMENT = Experiment(

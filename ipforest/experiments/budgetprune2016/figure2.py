@@ -84,7 +84,7 @@ def summarise(records: list[Record]) -> list[Record]:
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw all curves, a panel per data set."""
-    return draw_curves(rows, "data", "method", "Error against cost, mean and standard deviation over runs")
+    return draw_curves(rows, "data", "Error against cost, mean and standard deviation over runs")
 
 
 EXPERIMENT = Experiment(

@@ -66,7 +66,7 @@ def summarise(records: list[Record]) -> list[Record]:
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw both methods, prices by line style."""
-    return draw_curves(rows, "data", "method", "Uniform and non-uniform prices (sum 50)", style="prices")
+    return draw_curves(rows, "data", "Uniform and non-uniform prices (sum 50)", style="prices")
 
 
 EXPERIMENT = Experiment(

@@ -44,7 +44,7 @@ def summarise(records: list[Record]) -> list[Record]:
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw a panel per data set, impurity by line style."""
-    return draw_curves(rows, "data", "method", "Forests grown with entropy and with Pairs", style="impurity")
+    return draw_curves(rows, "data", "Forests grown with entropy and with Pairs", style="impurity")
 
 
 EXPERIMENT = Experiment(

@@ -41,7 +41,7 @@ def summarise(records: list[Record]) -> list[Record]:
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw all methods, the size of the subset by line style."""
-    return draw_curves(rows, "data", "method", "Random subsets of k features at each split", style="k")
+    return draw_curves(rows, "data", "Random subsets of k features at each split", style="k")
 
 
 EXPERIMENT = Experiment(
