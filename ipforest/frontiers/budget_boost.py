@@ -26,14 +26,12 @@ from ipforest.frontiers.joint_frontier import (
     Reached,
     price_scale,
     sample_of,
-    spread_prunings,
 )
 from ipforest.frontiers.work import Work
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting, Standing
 from ipforest.growing.codes import check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
-from ipforest.path_search import prune_path
 from ipforest.results import Pruning
 from ipforest.settings import Grouped, Settings, checked
 
@@ -293,8 +291,7 @@ class GrownBoosting(GrownFrontier):
         instance = PruningInstance.from_boosted(
             grown, paying.X, self.costs_, errors, resolution=FITS_PATH, leaves=leaves
         )
-        path = prune_path(instance, progress=lambda *_: work.check())
-        for lam, pruning in spread_prunings(path, self._search.n_prunings):
+        for lam, pruning in self._prunings(instance, work):
             if self._search.refit == "alternate":
                 yield alternate(data, grown, lam, grower, l2=self._growth.l2).trees
             elif self._search.refit == "newton":

@@ -37,14 +37,12 @@ from ipforest.frontiers.joint_frontier import (
     Reached,
     price_scale,
     sample_of,
-    spread_prunings,
 )
 from ipforest.frontiers.tasks import Classification, Regression, Task
 from ipforest.frontiers.work import Work
 from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, GrownTrees, LookaheadGrower
 from ipforest.growing.codes import MAX_BINS, check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
-from ipforest.path_search import prune_path
 from ipforest.results import Pruning
 from ipforest.session import Seller
 from ipforest.settings import Grouped, Settings, checked
@@ -376,9 +374,7 @@ class GrownForests(GrownFrontier):
         instance = PruningInstance.from_forest(
             forest, paying.X, self.costs_, self._loss_of_nodes, errors, resolution=FITS_PATH
         )
-        path = prune_path(instance, progress=lambda *_: work.check())
-        chosen = spread_prunings(path, self._search.n_prunings)
-        return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
+        return [forest.prune(pruning).without_bare_roots() for _, pruning in self._prunings(instance, work)]
 
     def _on_frontier(self, forests: Sequence[Forest], validation: Labelled) -> list[Forest]:
         """Take some of the forests that buy something, and than which no cheaper one loses less on validation."""

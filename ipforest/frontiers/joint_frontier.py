@@ -30,7 +30,9 @@ from ipforest.estimator.predicting import Ready
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.growing.codes import MAX_BINS
+from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
+from ipforest.path_search import prune_path
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.settings import Grouped, Settings, checked
@@ -451,6 +453,11 @@ class GrownFrontier(JointFrontier):
     def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         made = self._made(training, validation, random, work)
         return work.through(made, self._n_expected, type(self).__name__)
+
+    def _prunings(self, instance: PruningInstance, work: Work) -> list[tuple[Any, Pruning]]:
+        """Find the path of an instance while there is time, and choose prunings; see `spread_prunings`."""
+        path = prune_path(instance, progress=lambda *_: work.check())
+        return spread_prunings(path, self._search.n_prunings)
 
     def _check_training(self) -> None:
         check_integer(self.n_estimators, "n_estimators", 1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit, logsumexp, softmax
+from scipy.special import expit, logit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, places_in
@@ -17,6 +17,7 @@ from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.margin_losses import MARGIN_LOSSES
 from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.estimator.given import Given
@@ -72,8 +73,8 @@ class Logistic(Squared):
 
     def values(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
         """Compute minus the log-likelihood of each example, shape (n_samples,)."""
-        none = np.logaddexp(0.0, scores[:, 0]) if scores.shape[1] == 1 else logsumexp(scores, axis=1)
-        return np.asarray(none - (targets * scores).sum(axis=1))
+        link = "logit" if scores.shape[1] == 1 else "multinomial logit"
+        return MARGIN_LOSSES[link].value(scores, targets)
 
     def residuals(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the residuals: indicators of the classes minus the probabilities."""
