@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
-from decimal import Decimal
 from fractions import Fraction
-from math import floor, lcm, log10
+from math import lcm
 from numbers import Integral
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,23 +20,14 @@ from ipforest._internal.feature_names import (
     positions_by_name,
     values_and_names,
 )
-from ipforest._internal.rational import INT64_SAFE, nonnegative_fraction
+from ipforest._internal.measured_numbers import as_decimal, exact_list, resolution_for
+from ipforest._internal.rational import nonnegative_fraction
 
 PriceList: TypeAlias = Mapping[str, object] | Sequence[object] | npt.ArrayLike
 GroupList: TypeAlias = Mapping[str, int] | Sequence[int] | npt.ArrayLike
 DelayList: TypeAlias = Mapping[str, bool] | Sequence[int | str] | Set[int | str] | npt.ArrayLike
 
 NO_GROUP = -1
-EXACT_DIGITS = 9
-"""A decimal number of more significant digits is taken for a measurement and rounded."""
-MEASURED_DIGITS = 7
-"""Significant digits of the largest price to which measured prices are rounded, or finer where a small one needs it."""
-MEASURED_TOLERANCE = Fraction(1, 10**6)
-"""Rounding changes no measured price by a larger part of itself."""
-STEPS = (Fraction(1, 2), 1, 2, 5, 10)
-"""A resolution is one of these times a power of ten."""
-MAX_UNITS = INT64_SAFE
-"""A price, in multiples of what measured prices are rounded to, stays below this: instances count costs in int64."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -128,18 +118,18 @@ class FeatureCosts:
         own_prices, names = _in_order(prices, feature_names, "prices")
         group_list, names = _in_order(groups, names, "groups")
         _, names = _in_order(delayed, names, "delayed")
-        exact_prices, measured_prices = _exact_list(own_prices, "prices")
+        exact_prices, measured_prices = exact_list(own_prices, "prices")
         if not exact_prices:
             raise ValueError("prices: expected at least one price, got none")
         group_of = _group_array(group_list, len(exact_prices))
-        fees, measured_fees = _exact_list(() if group_fees is None else group_fees, "group_fees")
+        fees, measured_fees = exact_list(() if group_fees is None else group_fees, "group_fees")
         _check_fees(group_of, len(fees))
         if groups is None and fees:
             raise ValueError(
                 f"groups: expected the group of each feature with group_fees, got none for {len(fees)} fees"
             )
         measured = measured_prices | measured_fees
-        resolution = _resolution(measured, max((*exact_prices, *fees))) if measured else None
+        resolution = resolution_for(measured, max((*exact_prices, *fees))) if measured else None
         if resolution is not None:
             exact_prices, fees = (
                 tuple(round(price / resolution) * resolution if price in measured else price for price in amounts)
@@ -162,7 +152,7 @@ class FeatureCosts:
 
     def __post_init__(self) -> None:
         for name in ("prices", "group_fees"):
-            object.__setattr__(self, name, _exact_list(getattr(self, name), name)[0])
+            object.__setattr__(self, name, exact_list(getattr(self, name), name)[0])
         if not self.prices:
             raise ValueError("prices: expected at least one price, got none")
         object.__setattr__(self, "groups", _group_array(self.groups, len(self.prices)))
@@ -257,7 +247,7 @@ class FeatureCosts:
         first_prices, names = _in_order(alone, feature_names, "alone")
         later_prices, names = _in_order(in_group, names, "in_group")
         group_list, names = _in_order(groups, names, "groups")
-        full, later = _exact_list(first_prices, "alone")[0], _exact_list(later_prices, "in_group")[0]
+        full, later = exact_list(first_prices, "alone")[0], exact_list(later_prices, "in_group")[0]
         if len(full) != len(later):
             raise ValueError(f"in_group: expected {len(full)} prices as in alone, got {len(later)}")
         group_of = _group_array(group_list, len(full))
@@ -275,7 +265,7 @@ class FeatureCosts:
                     f"in_group: expected a discount of {expected} for feature {feature} {where}, got {discount}"
                 )
         n_groups = max(fees, default=NO_GROUP) + 1
-        decimals = [_as_decimal(fees.get(group, Fraction(0))) for group in range(n_groups)]
+        decimals = [as_decimal(fees.get(group, Fraction(0))) for group in range(n_groups)]
         by_name = names is not None and feature_names is None
         prices = dict(zip(names, later_prices, strict=True)) if by_name and names is not None else later_prices
         return cls(prices, group_of, decimals, feature_names, delayed)
@@ -499,54 +489,6 @@ def _in_order(values: Any, names: Sequence[str] | None, what: str) -> tuple[Any,
     return [items[position] for position in positions_by_name(own, names, f"{what}: expected the features")], names
 
 
-def _exact_list(
-    values: Sequence[object] | npt.ArrayLike, name: str
-) -> tuple[tuple[Fraction, ...], frozenset[Fraction]]:
-    """Read numbers exactly; give them, and those among them that are measurements."""
-    if isinstance(values, str | Set) or not hasattr(values, "__iter__"):
-        raise TypeError(f"{name}: expected a sequence of numbers, got {values!r}")
-    items = list(cast("Iterable[object]", values))
-    exact = tuple(nonnegative_fraction(value, f"{name}[{position}]") for position, value in enumerate(items))
-    pairs = zip(items, exact, strict=True)
-    return exact, frozenset(number for value, number in pairs if _is_measured(value))
-
-
-def _is_measured(value: object) -> bool:
-    """Return whether a number is a float, or a decimal text, of many digits; integers and fractions are exact."""
-    if (isinstance(value, str) and "/" in value) or not isinstance(value, (float, np.floating, str, Decimal)):
-        return False
-    return len(Decimal(str(value)).normalize().as_tuple().digits) > EXACT_DIGITS
-
-
-def _as_decimal(number: Fraction) -> Decimal | Fraction:
-    """Write a number as a decimal if it is one: a difference of measurements is a measurement."""
-    decimal = Decimal(number.numerator) / Decimal(number.denominator)
-    return decimal if Fraction(decimal) == number else number
-
-
-def _resolution(measured: Iterable[Fraction], largest: Fraction) -> Fraction:
-    """Choose what measured prices are rounded to.
-
-    Raises
-    ------
-    ValueError
-        The largest price is too many multiples of it.
-    """
-    smallest = min(measured)
-    most = 2 * MEASURED_TOLERANCE * smallest
-    resolution = Fraction(10) ** (floor(log10(largest)) + 1 - MEASURED_DIGITS)
-    if resolution > most:
-        power = Fraction(10) ** floor(log10(most))  # a float's logarithm may be one too large or too small
-        resolution = max(step * power for step in STEPS if step * power <= most)
-    if largest >= MAX_UNITS * resolution:
-        raise ValueError(
-            f"prices: expected prices that 64-bit integers can count together, got {float(largest)!r} and the measured "
-            f"{float(smallest)!r}, which differ by a factor of {float(largest / smallest):.0e}; round the small price "
-            f"to at most {EXACT_DIGITS} digits, or make it 0"
-        )
-    return resolution
-
-
 def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> Int32Array:
     if groups is None:
         return read_only(np.full(n_features, NO_GROUP, dtype=np.int32))
@@ -627,7 +569,7 @@ def _check_fees(groups: Int32Array, n_fees: int) -> None:
 def two_units(costs: FeatureCosts) -> Int32Array:
     """List the one or two units that each feature needs, shape (n_features, 2); a missing second one is n_units."""
     units = np.full((costs.n_features, 2), costs.n_units, dtype=np.int32)
-    units[:, 0] = costs.unit_indices[costs.unit_indptr[:-1]]
+    units[:, 0] = costs.first_unit
     both = np.diff(costs.unit_indptr) == 2
     units[both, 1] = costs.unit_indices[costs.unit_indptr[1:][both] - 1]
     return units

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
@@ -29,7 +29,7 @@ from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_integer, is_fitted
 from ipforest.estimator.given import Given, check_inner_estimator
-from ipforest.estimator.tags import tags_of_inner
+from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import Policy
 from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings, checked
@@ -117,7 +117,7 @@ class GateSearch(PairSearch):
 
 
 @dataclass(eq=False, repr=False)
-class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # scikit-learn is untyped
+class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # scikit-learn is untyped
     r"""Base: keep a full model for the hard examples, and answer the others by a cheap one; a gate tells them apart.
 
     .. math:: \min_{f_1, g, q} \frac{1}{N} \sum_i \big[ (1 - q_i)\, \ell(f_1(x_i), y_i) + q_i\, \ell(f_0(x_i), y_i)
@@ -356,6 +356,3 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, FittedWithHeldO
         """Tell which examples the gate sends to the full model, shape (n_samples,)."""
         gate = self._walk(self.chosen_.pair.gate, self._checked(X))
         return np.asarray(gate.outputs[:, 0] > self.chosen_.pair.threshold)
-
-    def __sklearn_tags__(self) -> Any:
-        return tags_of_inner(super().__sklearn_tags__(), self.estimator)

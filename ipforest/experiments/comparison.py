@@ -18,9 +18,10 @@ from ipforest._internal.arrays import FloatArray
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import records_to_csv
 from ipforest.datasets import Dataset
-from ipforest.experiments.methods import METHODS, Method, Task, choices_within
+from ipforest.experiments.methods import METHODS, choices_within
 from ipforest.experiments.parts import split
 from ipforest.experiments.rows import mean_and_error
+from ipforest.experiments.tasks import Method, Task
 from ipforest.frontiers.joint_frontier import JointFrontier
 
 __all__ = ["SIMPLE", "Comparison", "Outcome", "compare"]

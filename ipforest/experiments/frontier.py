@@ -22,11 +22,12 @@ from ipforest.costs import FeatureCosts
 from ipforest.datasets import Dataset
 from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank_methods
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.methods import METHODS, OURS, Task, available, choices_within
+from ipforest.experiments.methods import METHODS, OURS, available, choices_within
 from ipforest.experiments.metrics import area_under_roc, clipped_log_loss
 from ipforest.experiments.options import Option
 from ipforest.experiments.parts import Parts, half_and_quarters
 from ipforest.experiments.rows import grouped, mean_and_error, standard_error
+from ipforest.experiments.tasks import Task
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier

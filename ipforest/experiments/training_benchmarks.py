@@ -19,10 +19,11 @@ from ipforest._internal.kernels import clock, processor_clock
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.benchmark_rows import Row, collected, in_own_process, row_of
-from ipforest.experiments.methods import Task, penalised_lightgbm
 from ipforest.experiments.parts import Parts
+from ipforest.experiments.peers import penalised_lightgbm
 from ipforest.experiments.solver_benchmarks import InstanceShape
 from ipforest.experiments.synthetic import CLUSTERS, clusters
+from ipforest.experiments.tasks import Task
 from ipforest.frontiers.budget_boost import BoostGrowth, BoostSearch, BudgetBoost
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
@@ -22,7 +22,7 @@ from ipforest.estimator.base import warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_choice, is_fitted
 from ipforest.estimator.given import Given
 from ipforest.estimator.held_out import check_alike
-from ipforest.estimator.tags import tags_of_inner
+from ipforest.estimator.tags import AroundEstimator
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.vote_descent import VoteProblem
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
@@ -70,7 +70,7 @@ class PruningSettings(Settings):
 
 
 @dataclass(eq=False, repr=False)
-class ForestPruner(MetaEstimatorMixin, PricedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class ForestPruner(AroundEstimator, PricedEstimator):
     """Base of the estimators that train a forest, or take a fitted one, and prune it.
 
     A subclass finds its prunings in `_find_prunings`, and gives the one for a budget in `_choose_pruning`.
@@ -349,9 +349,6 @@ class ForestPruner(MetaEstimatorMixin, PricedEstimator):  # type: ignore[misc]  
         if hasattr(self, "feature_names_in_"):
             forest.feature_names_in_ = self.feature_names_in_
         return forest
-
-    def __sklearn_tags__(self) -> Any:
-        return tags_of_inner(super().__sklearn_tags__(), self.estimator)
 
 
 def _seen_by_none(data: Labelled, n_trees: int) -> Labelled:

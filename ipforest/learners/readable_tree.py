@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -20,7 +20,7 @@ from ipforest.estimator import BudgetedEstimator, optional_number
 from ipforest.estimator.checks import check_integer, is_fitted
 from ipforest.estimator.given import for_inner
 from ipforest.estimator.held_out import checked_labels
-from ipforest.estimator.tags import tags_of_inner
+from ipforest.estimator.tags import AroundEstimator
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.policy import TreesInOrder
@@ -67,7 +67,7 @@ class Fidelity:
 
 
 @dataclass(eq=False, repr=False)
-class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class ReadableTree(AroundEstimator, BudgetedEstimator):
     """Stand for a model by one tree of limited depth that asks few questions, pruned optimally to a budget.
 
     The tree is grown on what the model answers, with the features that the model may buy. What would be one question
@@ -273,6 +273,3 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     def _seller(self) -> Seller:
         seller: Seller = self.estimator_._seller()
         return seller
-
-    def __sklearn_tags__(self) -> Any:
-        return tags_of_inner(super().__sklearn_tags__(), self.estimator)

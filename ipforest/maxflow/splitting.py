@@ -60,7 +60,6 @@ class Report(NamedTuple):
         Number of subproblems that are still to be cut.
     n_kept : int
         Number of nodes that the last cut kept.
-    n_mergers : int
     is_whole : bool
         False when a signal stopped the last cut.
     """
@@ -68,7 +67,6 @@ class Report(NamedTuple):
     n_trivial: int
     n_open: int
     n_kept: int
-    n_mergers: int
     is_whole: bool
 
 
@@ -256,7 +254,7 @@ def divide(network: Network, members: Members) -> tuple[int, int]:
 
 
 @njit
-def solve(network: Network, members: Members, task: Task, found: Array) -> tuple[int, int, int, int, bool]:
+def solve(network: Network, members: Members, task: Task, found: Array) -> tuple[int, int, int, bool]:
     """Cut a subproblem, and what comes out of the cuts, as often as a task says.
 
     Parameters
@@ -278,7 +276,7 @@ def solve(network: Network, members: Members, task: Task, found: Array) -> tuple
     nodes, acquisitions = members
     size = nodes.size
     _write(found, size - 1, (0, size), (0, acquisitions.size), 0, task.flow_q)
-    n_open, n_trivial, n_cuts, n_mergers = 1, 0, 0, 0
+    n_open, n_trivial, n_cuts = 1, 0, 0
     n_kept, is_whole, lam, fits = 0, True, task.lam, True
     # found[:n_trivial] are breakpoints and found[size - n_open:] open subproblems, both by falling lambda. Together
     # they own each node and acquisition once: n_trivial + n_open <= size. The first open one has the largest lambdas.
@@ -292,9 +290,8 @@ def solve(network: Network, members: Members, task: Task, found: Array) -> tuple
             break
         scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0
         search = new_shared_search(own.nodes.size + own.acquisitions.size, problem.cost.size, 0)
-        n_kept, more, is_whole = cut(network, own, search, lam, scale)
+        n_kept, _, is_whole = cut(network, own, search, lam, scale)
         n_cuts += 1
-        n_mergers += more
         if not is_whole:
             found[top, 5] = lam.q
             break
@@ -309,7 +306,7 @@ def solve(network: Network, members: Members, task: Task, found: Array) -> tuple
                 _write(found, size - n_open, (a + n_kept, b), (c + n_paid, d), 0, lam.q)
             n_open += 1
             _write(found, size - n_open, (a, a + n_kept), (c, c + n_paid), 0, lam.q)
-    return n_trivial, n_open, n_kept, n_mergers, is_whole
+    return n_trivial, n_open, n_kept, is_whole
 
 
 @inlined

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
@@ -26,7 +26,7 @@ from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_choice, is_fitted
 from ipforest.estimator.given import Given, check_inner_estimator
 from ipforest.estimator.held_out import checked_labels
-from ipforest.estimator.tags import tags_of_inner
+from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.session import Seller, Sessions
 from ipforest.settings import checked
@@ -279,7 +279,7 @@ def _scatter(values: FloatArray, rows: IntArray, size: int, others: FloatArray |
 
 
 @dataclass(eq=False, repr=False)
-class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Stop buying features for an example as soon as going on is not worth the price.
 
     `fit` trains the ensemble on one part of the examples and learns on the other part when to stop. Before each
@@ -459,6 +459,3 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         """Say how the fitted model buys features and what it answers."""
         free = self._seller().free_features
         return EarlyExitPolicy(self.trees_, self.rule_, self.level_, free, self.class_costs_)
-
-    def __sklearn_tags__(self) -> Any:
-        return tags_of_inner(super().__sklearn_tags__(), self.estimator)

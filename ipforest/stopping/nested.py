@@ -105,7 +105,7 @@ class NestedCascade(StagedEstimator):
         """Train a stage per size, in parallel unless each sees the one before."""
         X, y = training.X, training.y
         seller = self._seller().without_constant(X)
-        self.units_ = order_units(self._stages.order, self._base, training, validation, seller, self.n_jobs)
+        self.units_ = order_units(self._stages.order, self._inner, training, validation, seller, self.n_jobs)
         n_units = len(self.units_)
         sizes = (
             stage_sizes(n_units)
@@ -120,7 +120,7 @@ class NestedCascade(StagedEstimator):
         """Train stages that see what the one before answers about examples that it was not trained on."""
         models: list[Any] = []
         before = np.empty((X.shape[0], 0))
-        method = "predict_proba" if is_classifier(self._base) else "predict"
+        method = "predict_proba" if is_classifier(self._inner) else "predict"
         for features in sets:
             base, inputs = self._stage_base(features), np.hstack([X[:, features], before])
             models.append(train_stage(base, inputs, y, weight))

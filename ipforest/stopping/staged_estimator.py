@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 
@@ -19,7 +19,7 @@ from ipforest._internal.examples import Labelled, weights_for
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
 from ipforest.estimator.given import Given
-from ipforest.estimator.tags import tags_of_inner
+from ipforest.estimator.tags import AroundEstimator
 from ipforest.stopping.paths import StoppingPaths
 from ipforest.stopping.stages import Loss, Stage, StagesInOrder
 from ipforest.stopping.stopped import Stoppable, StoppedEstimator
@@ -28,7 +28,7 @@ __all__ = ["StagedEstimator", "train_stage"]
 
 
 @dataclass(eq=False, repr=False)
-class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class StagedEstimator(AroundEstimator, StoppedEstimator):
     """Base of the estimators that train a model for each of several stages, and learn when to stop.
 
     A subclass trains stages in `_alternatives`. It is a classifier or a regressor as its estimator is. Stages are
@@ -63,7 +63,7 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         return Frontier.of_points(point for curve in curves for point in zip(curve.cost, curve.error, strict=True))
 
     @property
-    def _base(self) -> Any:
+    def _inner(self) -> Any:
         return RandomForestClassifier(random_state=0) if self.estimator is None else self.estimator
 
     def _models(self, sets: Sequence[IntArray], X: Array, y: Array, weight: FloatArray | None) -> list[Any]:
@@ -76,8 +76,8 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
     def _stage_base(self, features: IntArray) -> Any:
         """Return what is trained on some features: the prior where there are none."""
         if features.size:
-            return self._base
-        return DummyClassifier() if is_classifier(self._base) else DummyRegressor()
+            return self._inner
+        return DummyClassifier() if is_classifier(self._inner) else DummyRegressor()
 
     def _candidate(self, stages: tuple[Stage, ...], held_out: Labelled) -> Stoppable:
         policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
@@ -113,9 +113,6 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         """Say how the fitted model buys features and what it answers."""
         policy: StagesInOrder = self._chosen.policy
         return policy.stopped(self.rule_, self.level_)
-
-    def __sklearn_tags__(self) -> Any:
-        return tags_of_inner(super().__sklearn_tags__(), self._base)
 
 
 def train_stage(base: Any, inputs: Array, y: Array, weight: FloatArray | None = None) -> Any:

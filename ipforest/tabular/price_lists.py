@@ -15,7 +15,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 from pathlib import Path
@@ -28,6 +27,7 @@ from ipforest._internal.delimited import RECOGNISED, CsvFormat, read_rows
 from ipforest._internal.feature_names import as_in_training, places_by_number
 from ipforest._internal.files import write_text
 from ipforest._internal.json_text import read_json
+from ipforest._internal.measured_numbers import as_decimal
 from ipforest._internal.rational import as_fraction, nonnegative_fraction
 from ipforest._internal.records import records_to_csv
 from ipforest.costs import NO_GROUP, FeatureCosts
@@ -157,8 +157,8 @@ class PriceList:
         labels = sorted(fee_of)
         groups = [NO_GROUP if row.group is None else labels.index(row.group) for row in rows]
         names = None if isinstance(features, int) else features
-        fees = [_as_decimal(fee_of[label]) for label in labels]
-        prices, delayed = [_as_decimal(row.cost_in_group) for row in rows], [row.delayed for row in rows]
+        fees = [as_decimal(fee_of[label]) for label in labels]
+        prices, delayed = [as_decimal(row.cost_in_group) for row in rows], [row.delayed for row in rows]
         return FeatureCosts(prices, groups, fees, names, delayed)
 
     def _matched(self, features: Sequence[str] | int) -> list[Row]:
@@ -210,12 +210,6 @@ def _computed_from(column: str, labels: Iterable[str]) -> str:
     sources = [label for label in labels if bare == label or bare.startswith(f"{label}_")]
     told = "; where it is computed from {!r}, FeatureCosts.for_columns gives its price; BudgetedPipeline calls it"
     return told.format(max(sources, key=len)) if sources else ""
-
-
-def _as_decimal(number: Fraction) -> Fraction | Decimal:
-    """Read a decimal number as `Decimal`, so that measured prices can be told from exact ones."""
-    decimal = Decimal(number.numerator) / Decimal(number.denominator)
-    return decimal if Fraction(decimal) == number else number
 
 
 def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -27,7 +27,7 @@ from ipforest.estimator.base import FittedWithWeights
 from ipforest.estimator.checks import is_fitted
 from ipforest.estimator.given import for_inner
 from ipforest.estimator.held_out import check_held_out, check_validation_part, require_held_out
-from ipforest.estimator.tags import tags_of_inner
+from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together
 from ipforest.session import Seller
 from ipforest.settings import check_fields
@@ -100,7 +100,7 @@ class PolicyAround:
         return self.inner.reason(progress, row, in_words)
 
 
-class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, FittedWithWeights):  # type: ignore[misc]  # scikit-learn is untyped
+class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of the classifiers that buy as another one does, and answer otherwise by what held-out examples say.
 
     A subclass learns from answers about held-out examples in `_adapt`, and checks its own parameters in `_check`.
@@ -234,6 +234,3 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, FittedWithWeights):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_held_out" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        return tags_of_inner(super().__sklearn_tags__(), self._inner)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -26,7 +26,7 @@ from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, read_costs
 from ipforest.estimator.checks import is_fitted
 from ipforest.estimator.predicting import Answers
-from ipforest.estimator.tags import tags_of_inner
+from ipforest.estimator.tags import AroundEstimator
 from ipforest.session import Known
 from ipforest.tabular.name_matching import closest
 from ipforest.tabular.preprocessing import source_columns
@@ -35,7 +35,7 @@ from ipforest.wrappers.table_session import TableSession
 __all__ = ["BudgetedPipeline", "TableSession", "parted"]
 
 
-class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetedPipeline(AroundEstimator, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Preprocessing, then an estimator of this package; prices are those of the table's columns.
 
     All columns that are computed from one column of the table are one purchase, such as the one-hot columns of a
@@ -355,7 +355,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         }
 
     def __sklearn_tags__(self) -> Any:
-        tags = tags_of_inner(super().__sklearn_tags__(), self.estimator)
+        tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.preprocessing).input_tags
         return tags
 

@@ -30,7 +30,7 @@ from ipforest.experiments.acquisition import (
 from ipforest.experiments.cube_distributions import DISTRIBUTIONS, N_CONTEXTS
 from ipforest.experiments.exact_information import ExactInformation
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.methods import METHODS, Task, choices_within, streed_trees, whole
+from ipforest.experiments.methods import METHODS, choices_within
 from ipforest.experiments.neural_acquisition import (
     GreedyDynamicSelection,
     MutualInformationSelection,
@@ -38,7 +38,9 @@ from ipforest.experiments.neural_acquisition import (
 )
 from ipforest.experiments.options import Option, choose, in_sessions
 from ipforest.experiments.parts import Parts
+from ipforest.experiments.peers import streed_trees
 from ipforest.experiments.rows import grouped, standard_error
+from ipforest.experiments.tasks import Task, whole
 from ipforest.frontiers.budget_forest import BudgetForest
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 from ipforest.frontiers.joint_frontier import JointFrontier

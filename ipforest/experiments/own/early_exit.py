@@ -17,9 +17,9 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.methods import read_boosted
 from ipforest.experiments.options import Answer, Option, choose, levels, majority, record_both
 from ipforest.experiments.parts import Parts, split_parts
+from ipforest.experiments.peers import read_boosted
 from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF, GreedyGrowth
