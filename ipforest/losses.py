@@ -152,17 +152,15 @@ def stage_errors(
     """
     if loss not in STAGE_LOSSES:
         raise ValueError(f"loss: expected one of {', '.join(map(repr, STAGE_LOSSES))} for boosted trees, got {loss!r}")
-    if not isinstance(error_data, tuple) or len(error_data) not in (2, 3):
-        raise ValueError(f"error_data: expected a pair (X, y) or (X, y, weights), got {type(error_data).__name__}")
+    X, y, weights = _parts_of(error_data)
     if leaves is None:
-        leaves = trees.leaves(trees.checked_examples(error_data[0], "error_data X"))
+        leaves = trees.leaves(trees.checked_examples(X, "error_data X"))
     n_samples = leaves.shape[1]
-    targets = encode_targets(error_data[1], trees.classes)
-    weight = np.asarray(error_data[2] if len(error_data) == 3 else np.ones(n_samples), dtype=np.float64)
+    targets = encode_targets(y, trees.classes)
+    weight = np.asarray(np.ones(n_samples) if weights is None else weights, dtype=np.float64)
     if targets.shape[0] != n_samples or weight.shape != (n_samples,):
         raise ValueError(f"error_data: expected {n_samples} targets and weights, got {targets.shape[0]}, {weight.size}")
-    if not np.all(np.isfinite(weight) & (weight >= 0)) or not weight.any():
-        raise ValueError("error_data: expected finite weights >= 0, some > 0, got other values")
+    _require_some_weight(weight)
     losses = np.empty(trees.n_nodes)
     course = trees.margin_loss.course_from(np.tile(trees.base_score, (n_samples, 1)), targets)
     judge = _stage_losses if loss == "stage" else _second_order_losses
@@ -342,12 +340,17 @@ def _held_out(
     return _nonnegative(-(counts * np.log2(np.maximum(forest.value, least[:, None]))).sum(axis=1))
 
 
-def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[Array, Array, FloatArray]:
-    """Check examples and targets; give them with weights per tree and example."""
+def _parts_of(error_data: Any) -> tuple[Any, Any, Any]:
+    """Give examples, targets and weights, None where there are none."""
     if not isinstance(error_data, tuple) or len(error_data) not in (2, 3):
         raise ValueError(f"error_data: expected a pair (X, y) or (X, y, weights), got {type(error_data).__name__}")
-    X = forest.checked_examples(error_data[0], "error_data X")
-    y = np.asarray(error_data[1])
+    return error_data if len(error_data) == 3 else (*error_data, None)
+
+
+def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[Array, Array, FloatArray]:
+    """Check examples and targets; give them with weights per tree and example."""
+    examples, targets, weights = _parts_of(error_data)
+    X, y = forest.checked_examples(examples, "error_data X"), np.asarray(targets)
     if y.shape != (X.shape[0],):
         raise ValueError(f"error_data: expected one target per example, shape ({X.shape[0]},), got {y.shape}")
     if forest.classes is not None:
@@ -358,8 +361,7 @@ def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[Array, A
             )
     elif not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
         raise ValueError("error_data: expected finite numbers as targets, got other values")
-    weights = _checked_weights(error_data[2] if len(error_data) == 3 else np.ones(y.size), y.size, forest.n_trees)
-    return X, y, weights
+    return X, y, _checked_weights(np.ones(y.size) if weights is None else weights, y.size, forest.n_trees)
 
 
 def _checked_weights(weights: npt.ArrayLike, n_samples: int, n_trees: int) -> FloatArray:
@@ -369,9 +371,13 @@ def _checked_weights(weights: npt.ArrayLike, n_samples: int, n_trees: int) -> Fl
         raise ValueError(
             f"error_data: expected weights of shape ({n_samples},) or ({n_samples}, {n_trees}), got {numbers.shape}"
         )
-    if not np.all(np.isfinite(numbers) & (numbers >= 0)) or not numbers.any():
-        raise ValueError("error_data: expected finite weights >= 0, some > 0, got other values")
+    _require_some_weight(numbers)
     return np.broadcast_to(numbers if numbers.ndim == 1 else numbers.T, (n_trees, n_samples))
+
+
+def _require_some_weight(weights: FloatArray) -> None:
+    if not np.all(np.isfinite(weights) & (weights >= 0)) or not weights.any():
+        raise ValueError("error_data: expected finite weights >= 0, some > 0, got other values")
 
 
 def _nonnegative(losses: FloatArray) -> FloatArray:

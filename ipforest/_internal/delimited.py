@@ -182,7 +182,7 @@ def _decode(data: bytes, encoding: str, path: str) -> str:
 
 def _recognised_separator(text: str, path: str) -> str:
     """Find the one separator that gives all rows the same length, above one."""
-    widths = {separator: _widths(text, separator, path) for separator in SEPARATORS}
+    widths = {separator: _widths(text, separator) for separator in SEPARATORS}
     fitting = [separator for separator, found in widths.items() if len(found) == 1 and found[0] > 1]
     if len(fitting) > 1:
         told = " and ".join(f"{separator!r} ({widths[separator][0]} columns)" for separator in fitting)
@@ -192,7 +192,7 @@ def _recognised_separator(text: str, path: str) -> str:
     return max(SEPARATORS, key=lambda separator: widths[separator][0] if widths[separator] else 0)
 
 
-def _widths(text: str, separator: str, path: str) -> list[int]:
+def _widths(text: str, separator: str) -> list[int]:
     """List the different lengths of the rows, that of the first row first; a first row of one cell tells enough."""
     reader = csv.reader(_lines(text), delimiter=separator, skipinitialspace=True, strict=True)
     found: dict[int, None] = {}

@@ -52,7 +52,7 @@ class TreeReader:
         bought: tuple[Unit, ...],
         tests: tuple[int, ...],
     ) -> Step:
-        paid = self._paid(bought, tests)
+        paid = self._paid(tests)
         if self._tree.left[node] == LEAF:
             return self._answer(node, clauses, rows, paid)
         feature = int(self._tree.feature[node])
@@ -73,7 +73,7 @@ class TreeReader:
             below += [step] if step.is_end or step.orders else _with_condition(step.below, condition)
         return Step(clauses, rows.size, paid, orders, below=tuple(below))
 
-    def _paid(self, bought: tuple[Unit, ...], tests: tuple[int, ...]) -> float:
+    def _paid(self, tests: tuple[int, ...]) -> float:
         usage = np.zeros((1, self._tree.n_features), dtype=bool)
         usage[0, list(tests)] = True
         return float(self._seller.costs.cost_of(usage)[0]) + self._seller.split_cost * len(tests)

@@ -47,7 +47,7 @@ def sentences(rules: Rules) -> Iterator[tuple[int, Step, Sentence]]:
     waiting: list[tuple[int, Step, str]] = [(0, rules.first, "")]
     while waiting:
         depth, step, when = waiting.pop()
-        yield depth, step, Sentence(when, _does(step), tuple(_facts(rules, step)))
+        yield depth, step, Sentence(when, _does(step), tuple(_facts(step)))
         conditions = _conditions(rules, step.below)
         waiting += [(depth + 1, *pair) for pair in reversed([*zip(step.below, conditions, strict=True)])]
 
@@ -166,7 +166,7 @@ def _answer(step: Step) -> str:
     return f"{step.answer}" + ("" if np.isnan(step.probability) else f" ({step.probability:.0%})")
 
 
-def _facts(rules: Rules, step: Step) -> Iterator[str]:
+def _facts(step: Step) -> Iterator[str]:
     noun = "example" if step.n_samples == 1 else "examples"
     pays = "" if not step.is_end else f", paid {_money(step.paid)}"
     yield f"{step.n_samples} {noun}{pays}"

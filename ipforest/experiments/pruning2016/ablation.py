@@ -159,7 +159,7 @@ PRINTED_SD = {
 """Standard deviations of the costs, unpruned and at `PLACES`, and the errors at these."""
 
 
-def _name(data: str, method: str, level: int) -> str:
+def _name(method: str, level: int) -> str:
     return f"{method}_{('low', 'high')[level - 1]}"
 
 
@@ -169,7 +169,7 @@ def _print_of(data: str) -> Record:
     unpruned_sd, deviations, errors = PRINTED_SD[data]
     at_places: Record = {}
     for place, deviation, at_place in zip(PLACES, deviations, errors, strict=True):
-        at_places |= {f"{_name(data, *place)}_error": at_place, f"{_name(data, *place)}_cost_sd": deviation}
+        at_places |= {f"{_name(*place)}_error": at_place, f"{_name(*place)}_cost_sd": deviation}
     return {
         "data": data,
         "variant": "print",
@@ -188,7 +188,7 @@ def _at_printed_cost(records: list[Record], data: str, method: str, level: int) 
     costs = np.array([[record["cost"] for record in same] for same in by_lambda])
     errors = np.array([np.mean([record["error"] for record in same]) for same in by_lambda])
     at = PRINTED[data][level][0 if method == "joint" else 1]
-    name, rising = _name(data, method, level), costs.mean(axis=1)[::-1]
+    name, rising = _name(method, level), costs.mean(axis=1)[::-1]
     return {
         f"{name}_error": round(float(np.interp(at, rising, errors[::-1])), 4),
         f"{name}_cost_sd": round(float(np.interp(at, rising, costs.std(axis=1)[::-1])), 2),
