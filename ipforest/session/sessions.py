@@ -14,7 +14,7 @@ from ipforest._internal.words import number_of
 from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import require_no_split_cost
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, ordered_together
-from ipforest.session.payments import Payments
+from ipforest.session.paid_units import PaidUnits
 from ipforest.session.seller import Seller, Unit
 from ipforest.session.told import Known, told_features, told_of_unit, without_absent
 
@@ -74,7 +74,7 @@ class Sessions:
         self._first_unit = seller.first_unit
         if max_cost is not None and seller.split_cost:
             raise ValueError(f"max_cost: expected none with a split cost, got {max_cost!r}")
-        self._payments = Payments(costs, n_samples, spending_limit(max_cost, "max_cost"))
+        self._paid_units = PaidUnits(costs, n_samples, spending_limit(max_cost, "max_cost"))
         delayed = costs.delayed_features
         most = checked_rounds(max_rounds)
         self._rounds = _Rounds.start(delayed, n_samples, most) if delayed.any() else None
@@ -152,7 +152,7 @@ class Sessions:
     @property
     def units_paid(self) -> BoolArray:
         """The units that each example has paid for, shape (n_samples, n_units)."""
-        return self._payments.paid[:, :-1].copy()
+        return self._paid_units.paid[:, :-1].copy()
 
     @property
     def n_samples(self) -> int:
@@ -216,21 +216,21 @@ class Sessions:
             0 where nothing is wanted.
         """
         wanted = self._wanted[rows]
-        return np.where(wanted == ANSWERS, 0.0, self._payments.price(rows, wanted))
+        return np.where(wanted == ANSWERS, 0.0, self._paid_units.price(rows, wanted))
 
     def price_of(self, unit: Unit, row: int) -> float:
         """Compute what an example pays for a unit that it wants, a group's fee included if it is the first."""
-        return float(self._payments.price(np.array([row]), np.array([unit.features[0]]))[0])
+        return float(self._paid_units.price(np.array([row]), np.array([unit.features[0]]))[0])
 
     def price_together(self, rows: Rows) -> FloatArray:
         """Compute what examples pay for all that they want now, shape (n_rows,)."""
         if self._rounds is None:
             return self.price(rows)
-        return self._payments.price_together(rows, self._asked(rows))
+        return self._paid_units.price_together(rows, self._asked(rows))
 
     def fee(self, row: int) -> float:
         """Return the fee in the price of what an example wants next, which the first feature of a group pays."""
-        return 0.0 if self._wanted[row] == ANSWERS else self._payments.fee(row, int(self._wanted[row]))
+        return 0.0 if self._wanted[row] == ANSWERS else self._paid_units.fee(row, int(self._wanted[row]))
 
     def tell(
         self, unit: Unit, rows: npt.ArrayLike, values: npt.ArrayLike, charged: bool | BoolArray | None = None
@@ -288,7 +288,7 @@ class Sessions:
         self._progress.known[told[place], features[feature]] = True
         place, feature = np.nonzero(absent & ~self._progress.known[np.ix_(told, features)])
         self._withhold(told[place], features[feature])
-        self._payments.pay(told[charged], features[:1])
+        self._paid_units.pay(told[charged], features[:1])
         self._advance(told if self._rounds is None else self._without_waiting(told))
 
     def _want(self, unit: Unit, rows: Rows) -> BoolArray:
@@ -324,7 +324,7 @@ class Sessions:
 
     def _advance(self, rows: Rows) -> None:
         """Let the policy move on, without what an example may no longer pay or wait for, and begin its next round."""
-        if np.isfinite(self._payments.limit):
+        if np.isfinite(self._paid_units.limit):
             self._give_up(rows)
         if self._rounds is None:
             self._move_on(rows)
@@ -354,10 +354,10 @@ class Sessions:
 
         The wanted feature comes first; that it fits was seen to by `_give_up`.
         """
-        if self._rounds is None or np.isinf(self._payments.limit):
+        if self._rounds is None or np.isinf(self._paid_units.limit):
             return rows[:0]
         waiting, order = self._waiting(rows), np.argsort(self._first_unit, kind="stable")
-        beyond = self._payments.first_beyond(rows, waiting, self._rounds.decisive[rows], order)
+        beyond = self._paid_units.first_beyond(rows, waiting, self._rounds.decisive[rows], order)
         marked = np.zeros_like(waiting)
         found = np.flatnonzero(beyond >= 0)
         marked[found, beyond[found]] = True
@@ -388,7 +388,7 @@ class Sessions:
 
     def _give_up(self, rows: Rows) -> None:
         """Withhold the features that would take an example above its cap."""
-        rows, beyond = self._payments.beyond(rows)
+        rows, beyond = self._paid_units.beyond(rows)
         self._bar(rows, beyond & ~self._progress.known[rows] & ~self._progress.barred[rows])
 
     def _checked(
@@ -427,7 +427,7 @@ class Sessions:
     def see(self, X: Array) -> None:
         """End all sessions with the values of X, shape (n_samples, n_features)."""
         table = self.table(X)
-        if self._policy.ignores_unwanted and np.isinf(self._payments.limit):
+        if self._policy.ignores_unwanted and np.isinf(self._paid_units.limit):
             at_once = np.ones(table.shape[1], dtype=bool) if self._rounds is None else ~self._rounds.delayed
             np.copyto(self._progress.values, table, where=~self._unpaid & at_once)
             self._progress.known[~self._progress.barred & at_once] = True
@@ -456,7 +456,7 @@ class Sessions:
             if len(self._units[unit].features) > 1:
                 cells = np.ix_(rows[wanted_units == unit], self._units[unit].features)
                 values[cells], known[cells] = table[cells], True
-        self._payments.pay(rows, wants)
+        self._paid_units.pay(rows, wants)
         self._advance(rows)
 
     def _buy_rounds_from(self, table: Array, rows: Rows) -> None:
@@ -467,7 +467,7 @@ class Sessions:
         bought[np.arange(rows.size), self._wanted[rows]] = True
         rounds.ordered[rows] |= bought
         place, feature = np.nonzero(bought)
-        self._payments.pay(rows[place], feature)
+        self._paid_units.pay(rows[place], feature)
         for unit in self._units:
             if len(unit.features) > 1:
                 bought[:, unit.features] |= bought[:, unit.features].any(axis=1, keepdims=True)

@@ -7,10 +7,10 @@ import numpy as np
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.costs import FeatureCosts, two_units
 
-__all__ = ["Payments"]
+__all__ = ["PaidUnits"]
 
 
-class Payments:
+class PaidUnits:
     """The units that examples have paid for, and what others cost.
 
     Parameters
