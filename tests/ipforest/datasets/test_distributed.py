@@ -10,7 +10,7 @@ import pytest
 
 from ipforest import datasets
 from ipforest.cli import main
-from ipforest.datasets import distributed
+from ipforest.datasets import raw_files
 from ipforest.datasets.distributed import MINIBOONE_PARTS, import_data
 
 RNG = np.random.default_rng(0)
@@ -126,7 +126,7 @@ def bomb(path, n_bytes):
 
 
 def test_what_unpacks_to_a_thousand_times_its_size_is_not_unpacked(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(distributed, "SPARE_BYTES", 1 << 10)
+    monkeypatch.setattr(raw_files, "SPARE_BYTES", 1 << 10)
     for name, file in (("forest", "covtype.data.gz"), ("miniboone", "events"), ("cifar10", "cifar.tar.gz")):
         bomb(tmp_path / file, 1 << 20)
         with pytest.raises(
