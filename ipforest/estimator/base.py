@@ -154,7 +154,8 @@ class BudgetedEstimator(BudgetedModel):
             rows, others = self._split(data.X, data.y, groups, random)
             validation = data.rows(others)
         elif X_val is not None:
-            unseen, targets = self._checked_held_out(X_val, y_val, getattr(self, "classes_", None), data.X)
+            unseen, targets = self._checked_part(X_val, y_val, "y_val")
+            check_alike(unseen, data.X, "X_val")
             validation = Labelled(unseen, targets, np.ones(targets.size) if weight_val is None else weight_val)
         if not (data.weight[rows] > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
@@ -245,14 +246,6 @@ class BudgetedEstimator(BudgetedModel):
         """Read what mistakes cost for the classes of training."""
         given = self.class_costs
         self.class_costs_ = None if given is None or classes is None else read_class_costs(given, classes)
-
-    def _checked_held_out(
-        self, X_val: npt.ArrayLike, y_val: object, classes: Array | None, training: Array
-    ) -> tuple[Array, Array]:
-        """Check held-out examples against those trained on, and their labels; see `check_alike`."""
-        examples, labels = self._checked_part(X_val, y_val, classes)
-        check_alike(examples, training, "X_val")
-        return examples, labels
 
     def _categories_in(self, X: Any) -> Categories:
         """Find the columns of categories among the examples to train on."""

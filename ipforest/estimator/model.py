@@ -209,7 +209,7 @@ class BudgetedModel(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit-lea
         """
         check_is_fitted(self)
         if X is not None and y is not None:
-            examples, labels = self._checked_part(X, y, getattr(self, "classes_", None), "y")
+            examples, labels = self._checked_part(X, y)
         elif X is not None or y is not None:
             raise ValueError("X, y: expected both or none, got one")
         elif self._measured is not None:
@@ -666,13 +666,11 @@ class BudgetedModel(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit-lea
         refused = np.isinf(X) if ready.seller.allow_missing else ~np.isfinite(X)
         return None if X.shape[0] == 0 or refused.any() else X
 
-    def _checked_part(
-        self, X: npt.ArrayLike, y: object, classes: Array | None, name: str = "y_val"
-    ) -> tuple[Array, Array]:
+    def _checked_part(self, X: npt.ArrayLike, y: object, name: str = "y") -> tuple[Array, Array]:
         """Check examples and their labels; see `checked_labels`."""
         require_rows_in_order(X, y, name)
         examples = self._checked(X)
-        return examples, checked_labels(y, examples, classes, name)
+        return examples, checked_labels(y, examples, getattr(self, "classes_", None), name)
 
     def _with_unused_columns(self, X: Any) -> Any:
         """Add the columns that a data frame lacks where the model never wants them."""

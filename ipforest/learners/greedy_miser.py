@@ -200,7 +200,7 @@ class PricedBoosting(FittedWithHeldOut):
         costs, errors : ndarray of float64, shape (n_rounds + 1,)
             Error rates, or with class costs what mistakes cost on average, or mean squared errors for regression.
         """
-        return self._measured_rounds(*self._checked_part(X, y, getattr(self, "classes_", None), "y"))
+        return self._measured_rounds(*self._checked_part(X, y))
 
     def _measured_rounds(self, examples: Array, truth: Array) -> tuple[FloatArray, FloatArray]:
         loss, n_columns = self._loss(), self.base_.size

@@ -114,7 +114,7 @@ def plot_reliability(
     if (X is None) != (y is None):
         raise ValueError("X, y: expected both or none, got one")
     if X is not None and y is not None:
-        labels = model._checked_part(X, y, model.classes_, "y")[1]
+        labels = model._checked_part(X, y)[1]
         outputs, asked = model.predict_proba(X), (model.feature_usage(X) > 0).sum(axis=1)
     elif hasattr(model, "cross_fitted_"):
         labels, outputs, asked = model._held_out[1], model.cross_fitted_, model.asked_

@@ -169,7 +169,7 @@ class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):  #
             held_out, held_out_weight = (X_val, y_val), None
         self._take_names_of(self.model_)
         self.costs_, self.classes_ = self.model_.costs_, np.asarray(self.model_.classes_)
-        examples, labels = self.model_._checked_part(*held_out, self.classes_, "y" if X_val is None else "y_val")
+        examples, labels = self.model_._checked_part(*held_out, "y" if X_val is None else "y_val")
         counts = np.ones(labels.size) if held_out_weight is None else held_out_weight
         self._held_out = Labelled(examples, labels, counts).with_relative_weights()
         self._adapt()
