@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from ipforest._internal.arrays import Array, FloatArray, one_line
 from ipforest.tabular.name_matching import closest
 
-__all__ = ["Answers", "log_odds", "name_of", "read_scoring", "sensitivity_at", "specificity_at"]
+__all__ = ["AnswersToScore", "log_odds", "name_of", "read_scoring", "sensitivity_at", "specificity_at"]
 
 Scorer: TypeAlias = Callable[..., float]
 
@@ -49,11 +49,7 @@ def log_odds(probability: FloatArray) -> FloatArray:
     return np.asarray(values[:, 1] if probability.shape[1] == 2 else values)
 
 
-def _is_classifier(answers: Answers) -> bool:
-    return answers.classes_ is not None
-
-
-class Answers(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class AnswersToScore(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """What a model answered about some examples, in the form of an estimator that scorers take.
 
     Parameters
@@ -82,7 +78,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         """Return what the examples paid, shape (n_samples,)."""
         return self._answered(X, self.cost_)
 
-    @available_if(_is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
+    @available_if(lambda answers: answers.classes_ is not None)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the class probabilities of the examples, shape (n_samples, n_classes)."""
         return self._answered(X, self.outputs)
@@ -104,7 +100,7 @@ class Answers(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
         return tags
 
 
-class DecisiveAnswers(Answers):
+class DecisiveAnswers(AnswersToScore):
     """Answers for scorers that take decision values only: the logarithms of the odds."""
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -327,7 +323,7 @@ class HeldOutScorer:
         answered = outputs, self.labels(outputs), cost, self.classes
         try:
             try:
-                value = self._measured(Answers(*answered))
+                value = self._measured(AnswersToScore(*answered))
             except AttributeError:
                 value = self._measured(DecisiveAnswers(*answered))
             score = float(value)
@@ -338,7 +334,7 @@ class HeldOutScorer:
             raise ValueError(f"{self._expected}{counts}, got {score}")
         return score
 
-    def _measured(self, answers: Answers) -> Any:
+    def _measured(self, answers: AnswersToScore) -> Any:
         weight = {} if (self.weight == 1).all() else {"sample_weight": self.weight}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)

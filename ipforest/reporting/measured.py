@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import DegenerateDataWarning, bootstrap
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest.choosing.measures import Answers, name_of, read_scoring
+from ipforest.choosing.measures import AnswersToScore, name_of, read_scoring
 
 CONFIDENCE = 0.95
 
@@ -188,7 +188,7 @@ def _of_scorer(answered: Answered, scoring: Any) -> MeasureOfRows:
     weighted = not (answered.weight == 1).all()
 
     def measure(rows: Rows) -> float:
-        answers = Answers(answered.outputs[rows], answered.labels[rows], answered.cost[rows], answered.classes)
+        answers = AnswersToScore(answered.outputs[rows], answered.labels[rows], answered.cost[rows], answered.classes)
         weight: Mapping[str, Any] = {"sample_weight": answered.weight[rows]} if weighted else {}
         if answered.classes is not None and np.unique(answered.y[rows]).size < 2:
             return float("nan")

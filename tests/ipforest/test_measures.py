@@ -10,7 +10,7 @@ from sklearn.metrics import get_scorer, hinge_loss, make_scorer
 from sklearn.model_selection import cross_val_score
 
 from ipforest.choosing.measures import (
-    Answers,
+    AnswersToScore,
     HeldOutScorer,
     log_odds,
     name_of,
@@ -22,7 +22,9 @@ from ipforest.choosing.measures import (
 
 def answers(probability, classes=(0, 1)):
     outputs = np.column_stack([1 - np.asarray(probability), probability])
-    return Answers(outputs, np.asarray(classes)[outputs.argmax(axis=1)], np.zeros(len(outputs)), np.asarray(classes))
+    return AnswersToScore(
+        outputs, np.asarray(classes)[outputs.argmax(axis=1)], np.zeros(len(outputs)), np.asarray(classes)
+    )
 
 
 def by_thresholds(probability, positive, weight, least, *, of_sensitivity):
