@@ -61,8 +61,10 @@ def run(options: Arguments) -> int:
     from ipforest._internal.progress import progress_bar
     from ipforest._internal.records import records_to_text
     from ipforest.experiments.experiment import reproduce
-    from ipforest.experiments.frontier import ABLATIONS, OURS, REFERENCES, frontier_experiment, losses, mean_ranks
+    from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
     from ipforest.experiments.frontier_page import require_comparison
+    from ipforest.experiments.frontier_summary import REFERENCES, losses, mean_ranks
+    from ipforest.experiments.methods import OURS
 
     methods = list(ABLATIONS) if options.ablation else options.methods
     if options.page is not None and methods is not None:

@@ -7,7 +7,16 @@ from datetime import date
 
 from ipforest._internal.records import records_to_markdown
 from ipforest.experiments.experiment import Record
-from ipforest.experiments.frontier import ALL, AREA, COMPOSED, OTHERS, REFERENCES, STANDARD_ERRORS, losses, mean_ranks
+from ipforest.experiments.frontier_summary import (
+    ALL,
+    AREA,
+    COMPOSED,
+    OTHERS,
+    REFERENCES,
+    STANDARD_ERRORS,
+    losses,
+    mean_ranks,
+)
 
 FRONT_END = "BudgetedClassifier"
 COMPARED = (FRONT_END, f"{FRONT_END}, mixed", "best of ours", "best of ours, mixed")
@@ -31,7 +40,7 @@ def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -
     Parameters
     ----------
     rows : list of dict
-        Of `ipforest.experiments.frontier.summarise`; those of the front end are among them.
+        Of `ipforest.experiments.frontier_summary.summarise`; those of the front end are among them.
     title : str
     command : str
         What repeats the comparison.

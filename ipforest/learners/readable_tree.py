@@ -19,7 +19,6 @@ from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
 from ipforest.estimator.checks import check_integer, is_fitted
 from ipforest.estimator.given import for_inner
-from ipforest.estimator.held_out import checked_labels
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
@@ -165,10 +164,8 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
         self.class_costs_, self.categories_ = self.estimator_.class_costs_, self.estimator_.categories_
         self.n_features_in_ = self.estimator_.n_features_in_
         self._take_names_of(self.estimator_)
-        classes = np.asarray(self.estimator_.classes_) if is_classifier(self) else None
-        self._keep_classes(classes)
-        examples = self._checked(X)
-        targets = checked_labels(y, examples, classes, "y")
+        self._keep_classes(np.asarray(self.estimator_.classes_) if is_classifier(self) else None)
+        examples, targets = self._checked_part(X, y)
         self._cost_of_model = float(self.estimator_.cost(X).mean())
         answers = np.asarray(self.estimator_.predict(X))
         tree = self._within_limits(self._grown(examples, answers, weight)).refit(examples, targets, weight)

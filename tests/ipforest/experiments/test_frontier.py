@@ -12,9 +12,10 @@ from sklearn.base import clone
 
 from ipforest import BudgetForest, FeatureCosts, ForestSearch, datasets
 from ipforest.cli import main
-from ipforest.experiments import frontier
+from ipforest.experiments import frontier, frontier_summary
 from ipforest.experiments.experiment import reproduce
 from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
+from ipforest.experiments.frontier_summary import ALL, COMPOSED
 from ipforest.experiments.methods import METHODS, OURS, available
 from ipforest.experiments.options import Option, choose, least_error_in_hindsight, mix
 from ipforest.frontiers.joint_frontier import JointFrontier
@@ -43,7 +44,7 @@ def test_the_best_are_chosen_on_validation_and_compared_seed_by_seed() -> None:
             ("BudgetBoost", 0.1, 0.10 + seed / 10),
         )
     ]
-    rows = {(row["method"], row["budget"]): row for row in frontier.summarise(records)}
+    rows = {(row["method"], row["budget"]): row for row in frontier_summary.summarise(records)}
     assert rows["best of others", "area"]["error"] == pytest.approx((30 + 20) / 2)
     assert rows["best of ours", "area"]["error"] == pytest.approx(15)
     assert rows["BudgetBoost", "area"]["difference"] == pytest.approx(-10)
@@ -51,7 +52,7 @@ def test_the_best_are_chosen_on_validation_and_compared_seed_by_seed() -> None:
     assert rows["BudgetBoost", 1.0]["error_se"] == pytest.approx(5)
     assert rows["BudgetBoost", "area"]["rank"] == pytest.approx(1.25)
     assert rows["CEGB lazy", 2.0]["rank"] == 3
-    figure = frontier.draw(records, list(rows.values()))
+    figure = frontier_summary.draw(records, list(rows.values()))
     assert len(figure.axes) == 1
 
 
@@ -60,10 +61,10 @@ def test_what_is_chosen_is_compared_with_the_best_in_hindsight_and_by_its_probab
         record("BudgetBoost", seed, budget, 0.1, error)
         for seed, budget, error in ((0, 1.0, 0.1), (0, 2.0, 0.2), (1, 1.0, 0.3), (1, 2.0, 0.4))
     ]
-    rows = {row["budget"]: row for row in frontier.summarise(records) if row["method"] == "BudgetBoost"}
+    rows = {row["budget"]: row for row in frontier_summary.summarise(records) if row["method"] == "BudgetBoost"}
     found = [rows[budget][name] for budget in (1.0, 2.0, "area") for name in ("auc", "log_loss", "regret")]
     assert found == pytest.approx([0.8, 0.4, 10, 0.7, 0.6, 15, 0.75, 0.5, 12.5])
-    mixed = next(row for row in frontier.summarise(records) if row["method"] == "best of ours, mixed")
+    mixed = next(row for row in frontier_summary.summarise(records) if row["method"] == "best of ours, mixed")
     assert [mixed[name] for name in ("auc", "log_loss", "regret")] == [None] * 3
 
 
@@ -75,22 +76,22 @@ def test_the_least_error_in_hindsight_is_that_of_an_option_within_the_budget() -
 def test_a_peer_with_our_stopping_is_on_both_sides_and_peers_may_mix() -> None:
     stopping = record("CEGB early exit", 0, 1.0, 0.1, 0.2) | {"mixed_validation_error": 0.05, "mixed_error": 0.15}
     records = [record("CEGB lazy", 0, 1.0, 0.2, 0.3), stopping, record("BudgetBoost", 0, 1.0, 0.15, 0.1)]
-    found = {line["method"]: line for line in frontier.with_composed(records)}
+    found = {line["method"]: line for line in frontier_summary.with_composed(records)}
     assert found["best of others"]["error"] == 0.3
     assert found["best of others, stopped"]["error"] == 0.2
     assert found["best of others, stopped or mixed"]["error"] == 0.15
     assert found["best of ours"]["error"] == 0.2
     assert found["best of ours"]["seconds"] == 4.0
-    row = next(row for row in frontier.summarise(records) if row["method"] == "BudgetBoost")
-    differences = [row[f"{prefix}difference"] for prefix in frontier.REFERENCES]
+    row = next(row for row in frontier_summary.summarise(records) if row["method"] == "BudgetBoost")
+    differences = [row[f"{prefix}difference"] for prefix in frontier_summary.REFERENCES]
     assert differences == pytest.approx([-20, -10, -5])
 
 
 def test_a_loss_counts_at_one_budget_or_at_all_together() -> None:
     """Differences of 4, 5 and 6 points have a standard error of .58: 8.7 of them, and 13.1 are needed for 8 budgets."""
-    assert frontier.simultaneous_standard_errors(10**6, 1) == pytest.approx(2, abs=1e-4)
-    assert frontier.simultaneous_standard_errors(3, 8) == pytest.approx(13.07, abs=0.01)
-    assert frontier.simultaneous_standard_errors(1, 8) is None
+    assert frontier_summary.simultaneous_standard_errors(10**6, 1) == pytest.approx(2, abs=1e-4)
+    assert frontier_summary.simultaneous_standard_errors(3, 8) == pytest.approx(13.07, abs=0.01)
+    assert frontier_summary.simultaneous_standard_errors(1, 8) is None
     budgets = [float(budget) for budget in range(1, 9)]
     apart = {0: 0.04, 1: 0.05, 2: 0.06}
     records = [
@@ -99,12 +100,12 @@ def test_a_loss_counts_at_one_budget_or_at_all_together() -> None:
         for seed in apart
         for budget in budgets
     ]
-    assert list(frontier.losses(frontier.summarise(records), "BudgetBoost").values()) == [8, 1, 0]
+    assert list(frontier_summary.losses(frontier_summary.summarise(records), "BudgetBoost").values()) == [8, 1, 0]
     close = [line | {"error": 0.35} if line["error"] > 0.3 else line for line in records]
     close[-3 * 8 + 2]["error"] = 0.3501
-    assert list(frontier.losses(frontier.summarise(close), "BudgetBoost").values()) == [8, 1, 1]
+    assert list(frontier_summary.losses(frontier_summary.summarise(close), "BudgetBoost").values()) == [8, 1, 1]
     alone = [line for line in records if line["seed"] == 0]
-    assert list(frontier.losses(frontier.summarise(alone), "BudgetBoost").values()) == [0, 0, 0]
+    assert list(frontier_summary.losses(frontier_summary.summarise(alone), "BudgetBoost").values()) == [0, 0, 0]
 
 
 def test_a_mixture_of_two_options_spends_the_budget() -> None:
@@ -118,7 +119,7 @@ def test_of_equal_validation_errors_the_cheapest_is_best_whatever_the_last_bit()
     costly = record("CEGB lazy", 0, 1.0, 0.1 + 0.2, 0.5) | {"validation_cost": 2.0}
     cheap = record("BudgetRF", 0, 1.0, 0.3, 0.4) | {"validation_cost": 1.0}
     for records in ([costly, cheap], [cheap | {"validation_error": 0.1 + 0.2}, costly | {"validation_error": 0.3}]):
-        (best,) = [line for line in frontier.with_composed(records) if line["method"] == "best of others"]
+        (best,) = [line for line in frontier_summary.with_composed(records) if line["method"] == "best of others"]
         assert best["error"] == 0.4
 
 
@@ -133,16 +134,16 @@ def test_areas_and_ranks_are_averaged_over_data_sets() -> None:
         if (method, place) != ("k best, forest", 1)
     ]
     only_shared = [line for line in records if line["method"] != "k best, forest"]
-    rows = {row["method"]: row for row in frontier.summarise(only_shared) if row["data"] == frontier.ALL}
-    assert set(rows) == {"CEGB lazy", "BudgetRF", "BudgetBoost", *frontier.COMPOSED} - {"BudgetedClassifier, mixed"}
+    rows = {row["method"]: row for row in frontier_summary.summarise(only_shared) if row["data"] == ALL}
+    assert set(rows) == {"CEGB lazy", "BudgetRF", "BudgetBoost", *COMPOSED} - {"BudgetedClassifier, mixed"}
     best = rows["best of ours"]
     assert [best[name] for name in ("error", "difference")] == pytest.approx([20, -10])
     assert [best[name] for name in ("relative", "relative_se")] == pytest.approx([-37.5, 12.5])
     assert [rows[name]["rank"] for name in errors if name in rows] == pytest.approx([2.25, 2.75, 1])
-    assert len(frontier.draw(only_shared, frontier.summarise(only_shared)).axes) == 3
-    areas = frontier.areas_by_method(frontier.summarise(records))
+    assert len(frontier_summary.draw(only_shared, frontier_summary.summarise(only_shared)).axes) == 3
+    areas = frontier_summary.areas_by_method(frontier_summary.summarise(records))
     assert all(list(lines) == ["set 0"] for lines in areas.values())
-    assert frontier.mean_ranks(frontier.summarise(records)) is None
+    assert frontier_summary.mean_ranks(frontier_summary.summarise(records)) is None
 
 
 def test_budgets_go_from_two_cheap_units_to_most_of_all() -> None:
@@ -166,7 +167,7 @@ def test_a_command_that_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.
     assert main([*arguments, "--json"]) == 0
     assert [file.stat().st_mtime_ns for file in cells] == written
     rows = json.loads(capsys.readouterr().out)["rows"]
-    composed = set(frontier.COMPOSED) - {"BudgetedClassifier, mixed"}
+    composed = set(COMPOSED) - {"BudgetedClassifier, mixed"}
     assert {row["method"] for row in rows} == {"k best, forest", "BudgetPrune", *composed}
     with (tmp_path / "frontier.csv").open() as file:
         assert len(list(csv.DictReader(file))) == len(rows)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ipforest.cli import main
-from ipforest.experiments import frontier
+from ipforest.experiments import frontier_summary
 from ipforest.experiments.frontier_page import frontier_page
 from tests.ipforest.experiments.test_frontier import record
 
@@ -15,7 +15,7 @@ ERRORS = {"CEGB lazy": (0.2, 0.3), "BudgetRF": (0.4, 0.4), "BudgetedClassifier":
 """Test errors on two data sets; those of validation are the same."""
 
 
-def rows(seeds: tuple[int, ...] = (0, 1)) -> list[frontier.Record]:
+def rows(seeds: tuple[int, ...] = (0, 1)) -> list[frontier_summary.Record]:
     records = [
         {**record(method, seed, budget, error[place], error[place]), "data": f"set {place}"}
         for method, error in ERRORS.items()
@@ -23,7 +23,7 @@ def rows(seeds: tuple[int, ...] = (0, 1)) -> list[frontier.Record]:
         for seed in seeds
         for budget in (1.0, 2.0)
     ]
-    return frontier.summarise(records)
+    return frontier_summary.summarise(records)
 
 
 def test_areas_losses_and_probabilities_are_told() -> None:
@@ -48,7 +48,7 @@ def test_of_one_seed_no_loss_and_no_spread_is_told() -> None:
 
 def test_a_page_without_the_front_end_or_a_peer_is_refused() -> None:
     for method in ("BudgetedClassifier", "CEGB lazy"):
-        alone = frontier.summarise([record(method, 0, 1.0, 0.1, 0.1)])
+        alone = frontier_summary.summarise([record(method, 0, 1.0, 0.1, 0.1)])
         with pytest.raises(
             ValueError, match="methods: expected BudgetedClassifier and one that is not of this package"
         ):
