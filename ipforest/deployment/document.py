@@ -29,7 +29,7 @@ from ipforest.learners.greedy_miser import Logistic, Squared, SummedTrees
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.session import Seller
 from ipforest.stopping.certified_stopping import CertifiedRule
-from ipforest.stopping.early_exit import EarlyExitPolicy
+from ipforest.stopping.early_exit_policy import EarlyExitPolicy
 from ipforest.stopping.optimal_stopping import StagedRule
 from ipforest.stopping.paths import FittedRule
 from ipforest.stopping.stages import Stage, StagesInOrder

@@ -13,13 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import one_line
 
-__all__ = ["check_choice", "check_integer", "check_positive", "check_share", "is_fitted"]
-
-
-def check_share(value: object, name: str) -> None:
-    """Require None or a share between 0 and 1."""
-    if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
-        raise ValueError(f"{name}: expected None or a number between 0 and 1, got {one_line(repr(value))}")
+__all__ = ["check_choice", "check_integer", "check_positive", "is_fitted"]
 
 
 def check_integer(value: object, name: str, least: int, *, or_none: bool = False) -> None:

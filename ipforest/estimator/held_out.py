@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from math import ceil
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ipforest._internal.arrays import Array, IntArray
+from ipforest._internal.arrays import Array, IntArray, one_line
 from ipforest._internal.examples import as_targets
-from ipforest.estimator.checks import check_share
 
 __all__ = [
     "check_alike",
@@ -146,8 +146,9 @@ def require_held_out(validation_fraction: object, X_val: object) -> None:
 
 def check_held_out(value: object) -> None:
     """Require of ``validation_fraction`` what `split_rows` takes."""
-    if not callable(getattr(value, "split", None)) or isinstance(value, str):
-        check_share(value, "validation_fraction")
+    is_splitter = callable(getattr(value, "split", None)) and not isinstance(value, str)
+    if not is_splitter and value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
+        raise ValueError(f"validation_fraction: expected None or a number between 0 and 1, got {one_line(repr(value))}")
 
 
 def check_validation_part(X_val: object, y_val: object) -> None:

@@ -14,7 +14,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.experiments.parts import Parts
 from ipforest.policy import TreesInOrder
 from ipforest.session import Seller, Sessions
-from ipforest.stopping.early_exit import record_paths
+from ipforest.stopping.early_exit_policy import record_paths
 from ipforest.stopping.paths import StoppingPaths, StoppingRule
 from ipforest.stopping.rules import keenness_along, learn_stopping, stopping_curve
 

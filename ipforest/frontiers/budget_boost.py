@@ -374,7 +374,7 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
 
     All is done as there, with half the squared error in place of the log loss. An example stops where the squared error
     that more purchases take off is not worth their price, as validation examples tell from how far apart the targets
-    lie that the trees may still come to (`ipforest.stopping.early_exit.sureness`).
+    lie that the trees may still come to (`ipforest.stopping.early_exit_policy.sureness`).
 
     Parameters
     ----------

@@ -472,7 +472,7 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
     All is done as there, with the squared error in place of the share of mistakes: nodes predict means, splits lower
     the variance, and forests are pruned along the exact path of the trees' mean squared error. An example stops where
     the squared error that more purchases take off is not worth their price, as validation examples tell from how far
-    apart the targets lie that the trees may still come to (`ipforest.stopping.early_exit.sureness`).
+    apart the targets lie that the trees may still come to (`ipforest.stopping.early_exit_policy.sureness`).
 
     Parameters
     ----------

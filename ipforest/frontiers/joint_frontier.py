@@ -36,7 +36,7 @@ from ipforest.path_search import prune_path
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.settings import Grouped, Settings, checked
-from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
+from ipforest.stopping.early_exit_policy import EarlyExitPolicy, record_paths
 from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingRule
 from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, learn_stopping, stopped_by
 from ipforest.stopping.scored import score_of_stops, scorer_on

@@ -30,7 +30,7 @@ from ipforest.losses import node_errors
 from ipforest.policy import Progress, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Sessions
-from ipforest.stopping.early_exit import EarlyExitPolicy
+from ipforest.stopping.early_exit_policy import EarlyExitPolicy
 from ipforest.stopping.paths import margin
 from ipforest.stopping.stages import UNSTOPPED
 

@@ -25,7 +25,7 @@ from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.certified_stopping import CertifiedRule
-from ipforest.stopping.early_exit import EarlyExitPolicy
+from ipforest.stopping.early_exit_policy import EarlyExitPolicy
 from ipforest.stopping.optimal_stopping import StagedRule
 from ipforest.stopping.stages import Stage, StagesInOrder
 from ipforest.stopping.threshold_stopping import ThresholdStopping

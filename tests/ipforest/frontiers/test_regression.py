@@ -36,7 +36,7 @@ from ipforest.frontiers.forests_on_features import answers_out_of_bag
 from ipforest.frontiers.tasks import Classification, Regression, task_of
 from ipforest.policy import Progress, TreesInOrder
 from ipforest.stopping.certified_stopping import CertifiedStopping
-from ipforest.stopping.early_exit import sureness
+from ipforest.stopping.early_exit_policy import sureness
 
 BOOST = BudgetBoostRegressor(
     20,

@@ -19,7 +19,7 @@ from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.policy import TreesInOrder
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.certified_stopping import CertifiedStopping
-from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
+from ipforest.stopping.early_exit_policy import EarlyExitPolicy, record_paths
 from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.paths import StageOutputs
 from ipforest.stopping.threshold_stopping import ThresholdStopping
