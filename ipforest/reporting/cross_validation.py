@@ -26,8 +26,8 @@ from ipforest._internal.files import write_text
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.measures import listed_scoring, name_of
 from ipforest.estimator import BudgetedEstimator
+from ipforest.reporting.contents import answers_about
 from ipforest.reporting.measured import measures_of
-from ipforest.reporting.pages import answers_about
 from ipforest.wrappers.pipeline import BudgetedPipeline, parted
 
 __all__ = ["CrossValidation", "cross_validated"]
