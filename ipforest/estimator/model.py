@@ -30,9 +30,7 @@ from ipforest.choosing.mixed_model import MixedModel
 from ipforest.choosing.safe_budgets import BOUNDS, keeps
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.categories import Categories
-from ipforest.estimator.held_out import (
-    checked_labels,
-)
+from ipforest.estimator.held_out import checked_labels
 from ipforest.estimator.predicting import Answers, Ready, Seen
 from ipforest.policy import Policy
 from ipforest.session import (

@@ -15,9 +15,7 @@ from ipforest._internal.arrays import Array, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
-from ipforest.experiments.options import (
-    Option,
-)
+from ipforest.experiments.options import Option
 from ipforest.experiments.streed import optimal_tree
 from ipforest.experiments.tasks import (
     PATIENCE,
