@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import wraps
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ipforest._internal.registry import Plugins, Registry
 from ipforest.results import Pruning, PruningResult, Status
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ __all__ = [
     "available_solvers",
     "register_solver",
 ]
-
-PLUGINS = "ipforest.solvers"
-"""Group of entry points: modules that register solvers when they are imported."""
 
 
 class Solver(Protocol):
@@ -123,49 +119,8 @@ class SolverInfo:
         return loaded
 
 
-class SolverRegistry(Mapping[str, SolverInfo]):
+class SolverRegistry(Registry[SolverInfo]):
     """Solvers by name: those of this package, those of installed packages (entry points), and the user's own."""
-
-    def __init__(self, *infos: SolverInfo) -> None:
-        self._infos = {info.name: info for info in infos}
-
-    def __getitem__(self, name: str) -> SolverInfo:
-        if name not in self._infos:
-            _load_plugins()
-        return self._infos[name]
-
-    def __iter__(self) -> Iterator[str]:
-        _load_plugins()
-        return iter(self._infos)
-
-    def __len__(self) -> int:
-        _load_plugins()
-        return len(self._infos)
-
-    def add(self, info: SolverInfo) -> None:
-        """Add a solver.
-
-        Raises
-        ------
-        ValueError
-            Its name is taken.
-        """
-        if info.name in self._infos:
-            raise ValueError(
-                f"name: expected one that no solver has, got {info.name!r}; take the other one out with "
-                f"ipforest.solvers.SOLVERS.remove({info.name!r}), or choose another name"
-            )
-        self._infos[info.name] = info
-
-    def remove(self, name: str) -> None:
-        """Take a solver out again.
-
-        Raises
-        ------
-        KeyError
-            No solver has that name.
-        """
-        del self._infos[name]
 
     def look_up(self, method: str) -> SolverInfo:
         """Return a solver.
@@ -211,22 +166,12 @@ def _options_of(solver: Callable[..., Any]) -> tuple[list[str], bool]:
     return names, any(option.kind == kinds.VAR_KEYWORD for option in options)
 
 
-_loaded_plugins: set[str] = set()
-
-
-def _load_plugins() -> None:
-    """Import the modules that installed packages name as entry points; each registers its solvers."""
-    if _loaded_plugins:
-        return
-    _loaded_plugins.add(PLUGINS)
-    for plugin in entry_points(group=PLUGINS):
-        try:
-            plugin.load()
-        except ImportError as problem:
-            warnings.warn(f"{plugin.value}: its solvers are not available: {problem}", RuntimeWarning, stacklevel=3)
-
+_PLUGINS = Plugins("ipforest.solvers")
 
 SOLVERS = SolverRegistry(
+    "solver",
+    "ipforest.solvers.SOLVERS",
+    _PLUGINS,
     SolverInfo(
         "min-cut",
         "ipforest.solvers.min_cut:solve_min_cut",
@@ -264,6 +209,9 @@ SOLVERS = SolverRegistry(
 )
 
 BUDGET_SOLVERS = SolverRegistry(
+    "solver within a budget",
+    "ipforest.solvers.BUDGET_SOLVERS",
+    _PLUGINS,
     SolverInfo(
         "path", "ipforest.path_search:solve_budget_path", exact=False, description="best breakpoint of the whole path"
     ),
