@@ -88,10 +88,14 @@ class SolverInfo:
     certifies: bool = False
     quick_options: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if isinstance(self.packages, str):
+            raise TypeError(f"packages: expected a tuple of names, got {self.packages!r}; write ({self.packages!r},)")
+
     @property
     def missing_packages(self) -> list[str]:
         """Needed packages that are not installed."""
-        return [package for package in self.packages if find_spec(package) is None]
+        return [package for package in self.packages if not _is_installed(package)]
 
     @property
     def takes_time_limit(self) -> bool:
@@ -117,6 +121,14 @@ class SolverInfo:
         module, function = self.target.split(":")
         loaded: Callable[..., Any] = getattr(import_module(module), function)
         return loaded
+
+
+def _is_installed(package: str) -> bool:
+    """Return whether a package, or a module within one, can be imported."""
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # of the package that it is within
+        return False
 
 
 class SolverRegistry(Registry[SolverInfo]):
@@ -278,7 +290,7 @@ def register_solver(
     check_name(name, "register_solver")
 
     def registered(function: Callable[..., Any]) -> Callable[..., Any]:
-        _check_signature(name, function)
+        check_signature(name, function)
         if name in SOLVERS and is_defined_again(SOLVERS[name].target, function):
             SOLVERS.remove(name)
         SOLVERS.add(SolverInfo(name, _checked(name, function), exact, packages, description, canonical))
@@ -287,7 +299,20 @@ def register_solver(
     return registered
 
 
-def _check_signature(name: str, function: Callable[..., Any]) -> None:
+def check_signature(name: str, function: object) -> None:
+    """Require a function that can be called with an instance and lambda.
+
+    Raises
+    ------
+    TypeError
+        A class, or what cannot be called, or not with these two.
+    """
+    if inspect.isclass(function) or not callable(function):
+        kind = f"the class {function.__name__}" if inspect.isclass(function) else type(function).__name__
+        raise TypeError(
+            f"{name}: expected a function of an instance and lambda, got {kind}; give an object of a class that "
+            "can be called, or one of its methods"
+        )
     signature = inspect.signature(function)
     try:
         signature.bind("instance", "lam")
@@ -315,11 +340,16 @@ def check_name(name: object, decorator: str) -> None:
 
 
 def is_defined_again(before: object, function: Callable[..., Any]) -> bool:
-    """Return whether a function is another one of the same module and name: its definition was run again."""
+    """Return whether a function is another one of the same name and module or file: its definition was run again."""
     former = inspect.unwrap(before) if callable(before) else before
     name = getattr(function, "__qualname__", "<lambda>")
-    same = (function.__module__, name) == (getattr(former, "__module__", None), getattr(former, "__qualname__", None))
-    return same and former is not function and not name.endswith("<lambda>")
+    if former is function or name.endswith("<lambda>") or getattr(former, "__qualname__", None) != name:
+        return False
+    return getattr(former, "__module__", None) == function.__module__ or _file_of(former) == _file_of(function) != ""
+
+
+def _file_of(function: object) -> str:
+    return str(getattr(getattr(function, "__code__", None), "co_filename", ""))
 
 
 def _checked(name: str, function: Callable[..., Any]) -> Callable[..., PruningResult]:
@@ -349,7 +379,7 @@ def checked_answer(
 
     claim = answer if isinstance(answer, PruningResult) else None
     pruning = answer if claim is None else claim.pruning
-    if isinstance(answer, np.ndarray) and (answer.dtype == np.bool_ or answer.size == 0):
+    if isinstance(answer, np.ndarray) and (answer.dtype == np.bool_ or answer.size == instance.n_internal == 0):
         pruning = Pruning(answer)
     if not isinstance(pruning, Pruning):
         kind = type(answer).__name__
