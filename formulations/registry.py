@@ -1,56 +1,16 @@
-"""The formulations by name: those of this package, and any that a user registers."""
+"""The formulations by name: those of this package, those that installed packages bring, and the user's own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 from formulations.base import Formulation
+from ipforest._internal.registry import Plugins, Registry
 
 __all__ = ["FORMULATIONS", "formulation", "register_formulation"]
 
 
-class Registry(Mapping[str, Formulation]):
-    """Formulations by name, in the order in which they were registered."""
-
-    def __init__(self) -> None:
-        self._formulations: dict[str, Formulation] = {}
-
-    def __getitem__(self, name: str) -> Formulation:
-        return self._formulations[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._formulations)
-
-    def __len__(self) -> int:
-        return len(self._formulations)
-
-    def add(self, formulation: Formulation) -> None:
-        """Add a formulation.
-
-        Raises
-        ------
-        ValueError
-            Its name is taken.
-        """
-        if formulation.name in self._formulations:
-            raise ValueError(
-                f"name: expected one that no formulation has, got {formulation.name!r}; take the other one out with "
-                f"formulations.FORMULATIONS.remove({formulation.name!r}), or choose another name"
-            )
-        self._formulations[formulation.name] = formulation
-
-    def remove(self, name: str) -> None:
-        """Take a formulation out again.
-
-        Raises
-        ------
-        KeyError
-            No formulation has that name.
-        """
-        del self._formulations[name]
-
-
-FORMULATIONS = Registry()
+FORMULATIONS: Registry[Formulation] = Registry(
+    "formulation", "formulations.FORMULATIONS", Plugins("ipforest.formulations")
+)
 
 
 def register_formulation(formulation: Formulation) -> Formulation:

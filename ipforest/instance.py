@@ -506,7 +506,7 @@ class PruningInstance:
         """Require that a pruning fits and is closed under parents."""
         kept = pruning.kept
         if kept.size != self.n_internal:
-            raise ValueError(f"pruning: expected {self.n_internal} internal nodes, got {kept.size}")
+            raise ValueError(f"pruning: expected {self.n_internal} internal nodes, got {kept.size} entries")
         below = self.parent >= 0
         orphan = kept[below] & ~kept[self.parent[below]]
         if orphan.any():

@@ -197,8 +197,10 @@ class PruningResult:
     def __post_init__(self) -> None:
         _read_fields(self, "lam", "objective", "bound", "error", "cost")
         if self.bound > self.objective:
+            above = float(self.bound - self.objective)
             raise ValueError(
-                f"bound: expected at most the objective {float(self.objective)!r}, got {float(self.bound)!r}"
+                f"bound: expected at most the objective {float(self.objective)!r}, got {float(self.bound)!r}, which is "
+                f"{above:.2g} above it"
             )
 
     @classmethod

@@ -56,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if interrupt is not None:
             exec("")  # after an interrupt within exec, as in dataclasses, Python would not end with this code
             is_terminated = isinstance(interrupt, Terminated)
-            print(f"ipforest: {'terminated' if is_terminated else 'interrupted'}", file=sys.stderr)
+            where = getattr(interrupt, "__notes__", [])
+            print(f"ipforest: {'; '.join(['terminated' if is_terminated else 'interrupted', *where])}", file=sys.stderr)
             return TERMINATED if is_terminated else INTERRUPTED
         if debug or not isinstance(problem, EXPECTED):
             raise

@@ -21,7 +21,12 @@ def add(commands: Subparsers) -> None:
     )
     command.add_argument("directory", metavar="DIR", help="folder of the files")
     command.add_argument("--names", nargs="+", metavar="NAME", help="instances (default: all)")
-    command.add_argument("--solvers", nargs="+", metavar="SOLVER", help="for the table (default: all that are there)")
+    command.add_argument(
+        "--solvers",
+        nargs="+",
+        metavar="NAME | FILE.py:NAME",
+        help="for the table (default: all that are there); a solver that a file registers or defines: the file is run",
+    )
     command.add_argument(
         "--time-limit", type=float, default=10.0, metavar="S", help="seconds for each run (default: 10)"
     )
@@ -71,11 +76,13 @@ def _table(options: Arguments, directory: Path, names: list[str]) -> bool:
     from ipforest._internal.files import write_text
     from ipforest._internal.progress import progress_bar
     from ipforest._internal.records import records_to_csv
+    from ipforest.testing.subjects import registered_solver
     from proofs.study.instance_library import solvers_on, table
 
     out = out_directory(options)
+    solvers = None if options.solvers is None else [registered_solver(solver) for solver in options.solvers]
     with progress_bar("ipforest instances", visible=not options.json) as progress:
-        runs = solvers_on(directory, names, options.solvers, options.time_limit, progress)
+        runs = solvers_on(directory, names, solvers, options.time_limit, progress)
     print(json.dumps([asdict(run) for run in runs]) if options.json else table(runs))
     if out is not None:
         write_text(out / "instance-solvers.csv", records_to_csv([asdict(run) for run in runs]))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
 
+from ipforest._internal.registry import installed
 from ipforest._internal.words import some_of
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
@@ -20,7 +21,7 @@ READERS: dict[str, str | Callable[..., Any]] = {
     "catboost": "ipforest.ensemble.catboost:read_catboost",
 }
 """Reader of a fitted model, by the package that its class, or the nearest of its bases, comes from: MODULE:FUNCTION, or
-the function itself."""
+the function itself. Entry points of the group "ipforest.readers" add those of installed packages."""
 
 WRITERS = {
     "sklearn": "ipforest.ensemble.scikit_learn:forest_to_sklearn",
@@ -73,9 +74,16 @@ def read(model: object) -> Forest | BoostedTrees:
     library = _library_of(model)
     if library is None:
         package = type(model).__module__.partition(".")[0]
-        raise TypeError(f"model: expected a fitted model of {', '.join(READERS)}, got {package}.{type(model).__name__}")
+        raise TypeError(
+            f"model: expected a fitted model of {', '.join(_readers())}, got {package}.{type(model).__name__}"
+        )
     require_own_predictions(model, library)
-    return _read_by(READERS[library], model)
+    return _read_by(_readers()[library], model)
+
+
+def _readers() -> dict[str, str | Callable[..., Any]]:
+    """Return the readers of this package, of the user, and of installed packages, which replace none of the others."""
+    return {plugin.name: plugin.value for plugin in installed("ipforest.readers")} | READERS
 
 
 def _read_by(entry: str | Callable[..., Any], model: object) -> Forest | BoostedTrees:
@@ -127,7 +135,8 @@ def require_trained_categories(model: object, names: Mapping[int, Sequence[Any]]
 def _library_of(model: object) -> str | None:
     """Return the package with a reader that a model's class, or the nearest of its bases, comes from."""
     packages = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
-    return next((package for package in packages if package in READERS), None)
+    known = _readers()
+    return next((package for package in packages if package in known), None)
 
 
 def write(trees: Any, target: str) -> Any:

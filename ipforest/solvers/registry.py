@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import wraps
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ipforest._internal.registry import Plugins, Registry
 from ipforest.results import Pruning, PruningResult, Status
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ __all__ = [
     "available_solvers",
     "register_solver",
 ]
-
-PLUGINS = "ipforest.solvers"
-"""Group of entry points: modules that register solvers when they are imported."""
 
 
 class Solver(Protocol):
@@ -92,10 +88,14 @@ class SolverInfo:
     certifies: bool = False
     quick_options: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if isinstance(self.packages, str):
+            raise TypeError(f"packages: expected a tuple of names, got {self.packages!r}; write ({self.packages!r},)")
+
     @property
     def missing_packages(self) -> list[str]:
         """Needed packages that are not installed."""
-        return [package for package in self.packages if find_spec(package) is None]
+        return [package for package in self.packages if not _is_installed(package)]
 
     @property
     def takes_time_limit(self) -> bool:
@@ -123,49 +123,16 @@ class SolverInfo:
         return loaded
 
 
-class SolverRegistry(Mapping[str, SolverInfo]):
+def _is_installed(package: str) -> bool:
+    """Return whether a package, or a module within one, can be imported."""
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # of the package that it is within
+        return False
+
+
+class SolverRegistry(Registry[SolverInfo]):
     """Solvers by name: those of this package, those of installed packages (entry points), and the user's own."""
-
-    def __init__(self, *infos: SolverInfo) -> None:
-        self._infos = {info.name: info for info in infos}
-
-    def __getitem__(self, name: str) -> SolverInfo:
-        if name not in self._infos:
-            _load_plugins()
-        return self._infos[name]
-
-    def __iter__(self) -> Iterator[str]:
-        _load_plugins()
-        return iter(self._infos)
-
-    def __len__(self) -> int:
-        _load_plugins()
-        return len(self._infos)
-
-    def add(self, info: SolverInfo) -> None:
-        """Add a solver.
-
-        Raises
-        ------
-        ValueError
-            Its name is taken.
-        """
-        if info.name in self._infos:
-            raise ValueError(
-                f"name: expected one that no solver has, got {info.name!r}; take the other one out with "
-                f"ipforest.solvers.SOLVERS.remove({info.name!r}), or choose another name"
-            )
-        self._infos[info.name] = info
-
-    def remove(self, name: str) -> None:
-        """Take a solver out again.
-
-        Raises
-        ------
-        KeyError
-            No solver has that name.
-        """
-        del self._infos[name]
 
     def look_up(self, method: str) -> SolverInfo:
         """Return a solver.
@@ -211,22 +178,12 @@ def _options_of(solver: Callable[..., Any]) -> tuple[list[str], bool]:
     return names, any(option.kind == kinds.VAR_KEYWORD for option in options)
 
 
-_loaded_plugins: set[str] = set()
-
-
-def _load_plugins() -> None:
-    """Import the modules that installed packages name as entry points; each registers its solvers."""
-    if _loaded_plugins:
-        return
-    _loaded_plugins.add(PLUGINS)
-    for plugin in entry_points(group=PLUGINS):
-        try:
-            plugin.load()
-        except ImportError as problem:
-            warnings.warn(f"{plugin.value}: its solvers are not available: {problem}", RuntimeWarning, stacklevel=3)
-
+_PLUGINS = Plugins("ipforest.solvers")
 
 SOLVERS = SolverRegistry(
+    "solver",
+    "ipforest.solvers.SOLVERS",
+    _PLUGINS,
     SolverInfo(
         "min-cut",
         "ipforest.solvers.min_cut:solve_min_cut",
@@ -264,6 +221,9 @@ SOLVERS = SolverRegistry(
 )
 
 BUDGET_SOLVERS = SolverRegistry(
+    "solver within a budget",
+    "ipforest.solvers.BUDGET_SOLVERS",
+    _PLUGINS,
     SolverInfo(
         "path", "ipforest.path_search:solve_budget_path", exact=False, description="best breakpoint of the whole path"
     ),
@@ -330,7 +290,7 @@ def register_solver(
     check_name(name, "register_solver")
 
     def registered(function: Callable[..., Any]) -> Callable[..., Any]:
-        _check_signature(name, function)
+        check_signature(name, function)
         if name in SOLVERS and is_defined_again(SOLVERS[name].target, function):
             SOLVERS.remove(name)
         SOLVERS.add(SolverInfo(name, _checked(name, function), exact, packages, description, canonical))
@@ -339,7 +299,20 @@ def register_solver(
     return registered
 
 
-def _check_signature(name: str, function: Callable[..., Any]) -> None:
+def check_signature(name: str, function: object) -> None:
+    """Require a function that can be called with an instance and lambda.
+
+    Raises
+    ------
+    TypeError
+        A class, or what cannot be called, or not with these two.
+    """
+    if inspect.isclass(function) or not callable(function):
+        kind = f"the class {function.__name__}" if inspect.isclass(function) else type(function).__name__
+        raise TypeError(
+            f"{name}: expected a function of an instance and lambda, got {kind}; give an object of a class that "
+            "can be called, or one of its methods"
+        )
     signature = inspect.signature(function)
     try:
         signature.bind("instance", "lam")
@@ -367,11 +340,16 @@ def check_name(name: object, decorator: str) -> None:
 
 
 def is_defined_again(before: object, function: Callable[..., Any]) -> bool:
-    """Return whether a function is another one of the same module and name: its definition was run again."""
+    """Return whether a function is another one of the same name and module or file: its definition was run again."""
     former = inspect.unwrap(before) if callable(before) else before
     name = getattr(function, "__qualname__", "<lambda>")
-    same = (function.__module__, name) == (getattr(former, "__module__", None), getattr(former, "__qualname__", None))
-    return same and former is not function and not name.endswith("<lambda>")
+    if former is function or name.endswith("<lambda>") or getattr(former, "__qualname__", None) != name:
+        return False
+    return getattr(former, "__module__", None) == function.__module__ or _file_of(former) == _file_of(function) != ""
+
+
+def _file_of(function: object) -> str:
+    return str(getattr(getattr(function, "__code__", None), "co_filename", ""))
 
 
 def _checked(name: str, function: Callable[..., Any]) -> Callable[..., PruningResult]:
@@ -401,7 +379,7 @@ def checked_answer(
 
     claim = answer if isinstance(answer, PruningResult) else None
     pruning = answer if claim is None else claim.pruning
-    if isinstance(answer, np.ndarray) and (answer.dtype == np.bool_ or answer.size == 0):
+    if isinstance(answer, np.ndarray) and (answer.dtype == np.bool_ or answer.size == instance.n_internal == 0):
         pruning = Pruning(answer)
     if not isinstance(pruning, Pruning):
         kind = type(answer).__name__

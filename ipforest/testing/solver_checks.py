@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipforest.results import PruningResult, Status
-from ipforest.solvers.registry import SOLVERS, SolverInfo, checked_answer
-from ipforest.testing.corners import corner_instances, delayed_instance, in_finer_units
+from ipforest.solvers.registry import SOLVERS, SolverInfo, check_signature, checked_answer
+from ipforest.testing.corners import corner_instances, crowded_instances, delayed_instance, in_finer_units
 from ipforest.testing.formulation_checks import Check, quickly
 from ipforest.testing.strategies import instances, lambdas
 
@@ -27,30 +27,54 @@ __all__ = ["check_solver"]
 MAX_INTERNAL = 6
 CORNER_LAMBDAS = (Fraction(1, 2), Fraction(1, 5))
 """At the second, the last corner instance is pruned well only by a solver that knows what trees share."""
+FAR = 10**7
+"""A lambda far above those that instances are drawn with."""
+_OPTIMA: dict[tuple[str, Fraction], PruningResult] = {}
+"""Optima by the fingerprint of the instance and lambda."""
 
 
 def _problems() -> Iterator[tuple[PruningInstance, Fraction]]:
-    """Make the problems that tell solvers apart: corner instances, and one that keeps nodes at a lambda of 100.
+    """Make the small problems that tell solvers apart.
 
     25/78 lies between the breakpoints 4/13 and 1/3 of the last corner instance, where a rounded lambda does not, and
-    floats do not tell the two lambdas next to 1/3 from it. The last problem has integers that need more than 32 bits.
+    floats do not tell the two lambdas next to 1/3 from it. On the chain the second example pays twice the price of the
+    first for the same unit. Some nodes of the last instance are worth their price at very large and small lambdas; its
+    integers may need more than 32 bits.
     """
     from proofs.crosschecks.random_instances import random_instance
 
     corners = corner_instances()
-    yield from product(corners, CORNER_LAMBDAS)
+    yield from product((*corners, *crowded_instances()), CORNER_LAMBDAS)
     yield corners[-1], Fraction(25, 78)
     yield from ((corners[-1], Fraction(1, 3) + side * Fraction(1, 10**9)) for side in (1, -1))
+    yield from ((corners[-1], lam) for lam in (Fraction(0), Fraction(FAR)))
+    chain = corners[2]
+    yield replace(chain, acquisition_cost=chain.acquisition_cost * (1 + chain.acquisition_example)), CORNER_LAMBDAS[1]
     nine_nodes = random_instance(np.random.default_rng(1))
-    yield replace(nine_nodes, cost_unit=nine_nodes.cost_unit / 100), Fraction(100)
+    for far in (Fraction(100), Fraction(FAR), Fraction(1, FAR)):
+        yield replace(nine_nodes, cost_unit=nine_nodes.cost_unit / far), far
     yield in_finer_units(nine_nodes), Fraction(3, 2)
+
+
+def _larger_problems() -> Iterator[tuple[PruningInstance, Fraction]]:
+    """Make problems of eight trees, and of two that many examples pass, each just above a breakpoint of its path.
+
+    There what a node needs decides whether it is kept: on the eight trees 25 of 27 triples matter.
+    """
+    from ipforest.path_search import prune_path
+    from proofs.study.generated_forests import Shape, generated_instance
+
+    for shape in (Shape(trees=8, depth=2, examples=3, units=20), Shape(trees=2, depth=3, examples=12, units=9)):
+        instance = generated_instance(np.random.default_rng(0), shape)
+        yield from ((instance, lam + Fraction(1, 10**6)) for lam in prune_path(instance).breakpoints)
 
 
 def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tuple[str, Check]]:
     """Yield the checks that a solver must pass.
 
     Every check looks at a few small instances on which solvers differ; then it draws others with Hypothesis and shrinks
-    the one on which it fails. A note on the exception says which instance that is, as JSON.
+    the one on which it fails; at last it looks at two of eight trees and of twelve examples. A note on the exception
+    says which instance that is, as JSON.
 
     Parameters
     ----------
@@ -68,6 +92,8 @@ def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tupl
     ------
     ValueError
         No solver has that name.
+    TypeError
+        It cannot be called with an instance and lambda.
 
     Examples
     --------
@@ -84,7 +110,9 @@ def _info(solver: str | SolverInfo | Callable[..., Any]) -> SolverInfo:
         return solver
     if isinstance(solver, str):
         return SOLVERS.look_up(solver)
-    return SolverInfo(getattr(solver, "__name__", "solver"), solver, exact=False)
+    name = getattr(solver, "__name__", "solver")
+    check_signature(name, solver)
+    return SolverInfo(name, solver, exact=False)
 
 
 def _solve(info: SolverInfo, instance: PruningInstance, lam: Fraction) -> PruningResult:
@@ -94,21 +122,24 @@ def _solve(info: SolverInfo, instance: PruningInstance, lam: Fraction) -> Prunin
 
 
 def _optimum(instance: PruningInstance, lam: Fraction) -> PruningResult:
-    """Return the smallest optimal pruning, by trying all."""
+    """Return the smallest optimal pruning, by trying all; once for each problem, which many checks look at."""
     from proofs.crosschecks.brute_force import brute_force
 
-    return brute_force(instance, lam)
+    key = instance.fingerprint(), lam
+    if key not in _OPTIMA:
+        _OPTIMA[key] = brute_force(instance, lam)
+    return _OPTIMA[key]
 
 
 def _over_problems(test: Callable[[PruningInstance, Fraction], None]) -> None:
-    """Run a test over the problems that tell solvers apart, then over drawn ones."""
+    """Run a test over the small problems that tell solvers apart, then over drawn and larger ones."""
 
     def noted(instance: PruningInstance, lam: Fraction) -> None:
         from proofs.study.problem import Problem
 
         try:
             test(instance, lam)
-        except Exception as failure:  # whatever failed goes on, with the problem in words
+        except BaseException as failure:  # whatever failed goes on, with the problem in words; so does an interrupt
             problem = Problem(instance, lam)
             failure.add_note(f"fails on {problem}: {problem.to_json()}")
             raise
@@ -122,6 +153,8 @@ def _over_problems(test: Callable[[PruningInstance, Fraction], None]) -> None:
         noted(instance, lam)
 
     drawn()
+    for problem in _larger_problems():
+        noted(*problem)
 
 
 def _check_result_is_its_pruning(info: SolverInfo) -> None:
@@ -132,8 +165,9 @@ def _check_result_is_its_pruning(info: SolverInfo) -> None:
         result = _solve(info, instance, lam)
         error, cost = instance.evaluate(result.pruning)
         assert result.lam == lam, f"solved at lambda {result.lam}, not {lam}"
-        assert (result.error, result.cost) == (error, cost), f"says {result.error}, {result.cost}: {error}, {cost}"
-        assert result.objective == error + lam * cost, f"says {result.objective}: {error + lam * cost}"
+        said, true = (result.error, result.cost, result.objective), (error, cost, error + lam * cost)
+        for name, number, expected in zip(("error", "cost", "objective"), said, true, strict=True):
+            assert number == expected, f"says that the {name} of its pruning is {number}: it is {expected}"
         proven = result.bound == result.objective
         assert (result.status is Status.OPTIMAL) == proven, (
             f"has the status {str(result.status)!r} with the objective {result.objective} and the bound {result.bound}"

@@ -114,7 +114,7 @@ def _names_of(path: Path) -> dict[str, Any]:
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
     try:
-        return runpy.run_path(str(path))
+        return runpy.run_path(str(path.resolve()))
     except Exception as problem:  # the file is the user's, and may raise anything
         raise ValueError(f"{path}: expected a file that runs, got {type(problem).__name__}: {problem}") from problem
     finally:

@@ -34,7 +34,7 @@ from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
 from ipforest.results import PruningResult, Status
 from ipforest.solvers import SOLVERS, available_solvers, solve
-from ipforest.solvers.registry import checked_answer
+from ipforest.solvers.registry import check_signature, checked_answer
 from proofs.certificates.optimality import verify_optimality
 from proofs.certificates.path_optimality import verify_path
 from proofs.crosschecks.answer import Answer
@@ -136,7 +136,8 @@ def crosscheck(
     ValueError
         Negative lambda or budget, or an unknown method.
     TypeError
-        A method that is neither a name nor a formulation. Callables have no names, so they come in a mapping.
+        A method that is neither a name nor a formulation. Callables have no names, so they come in a mapping, in which
+        each takes an instance and lambda.
     """
     exact_lam = nonnegative_fraction(lam, "lam")
     exact_budget = (
@@ -196,6 +197,8 @@ def chosen_methods(
         An unknown name, or a formulation of another problem.
     """
     if isinstance(methods, Mapping):
+        for name, method in methods.items():
+            check_signature(name, method)
         return methods, {}
     for_budget, known = budget_methods(), [*SOLVERS, *method_names()]
     if isinstance(methods, str):
@@ -209,7 +212,10 @@ def chosen_methods(
             "formulations.study compares these with their definitions"
         )
     if unknown:
-        raise ValueError(f"methods: expected names among {', '.join(method_names())}, got {', '.join(unknown)}")
+        raise ValueError(
+            f"methods: expected names among {', '.join(method_names())}, or on the command line FILE.py:NAME of one "
+            f"that a file registers, got {', '.join(unknown)}"
+        )
     at_lambda = {name: _at_lambda(name) for name in chosen if name not in for_budget}
     return at_lambda, {name: for_budget[name] for name in chosen if name in for_budget}
 
@@ -273,6 +279,9 @@ def _answer_of(name: str, method: Method, instance: PruningInstance, lam: Fracti
         if isinstance(answer, PruningResult):
             return answer
         return checked_answer(instance, lam, answer, name, perf_counter() - started)
+    except KeyboardInterrupt as interrupt:  # of a method that does not end
+        interrupt.add_note(f"in the method {name!r} at lambda {lam}")
+        raise
     except Exception as failure:  # whatever a method raises goes on, with the name of the method
         failure.add_note(f"raised by the method {name!r} at lambda {lam}")
         raise

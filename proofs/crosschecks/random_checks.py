@@ -141,6 +141,9 @@ def crosscheck_random(
     for number in range(instances):
         try:
             checks.append(check_drawn(seed, number, methods))
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(f"problem {number} of seed {seed}")
+            raise
         except Exception as problem:
             problem.add_note(f"saved for replay: {save_draw(save_to, seed, number, [repr(problem)])}")
             raise

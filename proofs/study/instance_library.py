@@ -281,11 +281,20 @@ def solvers_on(
     Returns
     -------
     list of SolverRun
+
+    Raises
+    ------
+    ValueError
+        A solver is not there.
     """
     from formulations.other_solvers import available_pyomo_solvers
 
+    there = [*SOLVERS, *available_pyomo_solvers()]
+    asked = there if solvers is None else list(solvers)
+    unknown = [solver for solver in asked if solver not in there]
+    if unknown:
+        raise ValueError(f"solvers: expected some of {', '.join(there)}, got {', '.join(unknown)}")
     known = [read(directory, name) for name in names]
-    asked = [*SOLVERS, *available_pyomo_solvers()] if solvers is None else list(solvers)
     runs = []
     for place, solver in enumerate(asked):
         progress(place / len(asked), solver)
@@ -301,8 +310,8 @@ def _run(solver: str, known: Sequence[LibraryInstance], time_limit: float) -> So
         lam = list(one.optima)[1]
         try:
             kind, said = _judged(_answer(solver, one.instance, lam, time_limit), one.optima[lam])
-        except (ArithmeticError, RuntimeError, ValueError) as failure:
-            kind, said = "failed", str(failure)
+        except Exception as failure:  # a solver of others may raise anything
+            kind, said = "failed", str(failure) or type(failure).__name__
         counts[kind] += 1
         first = first or (f"{one.name}: {said}" if said else "")
     return SolverRun(solver, **counts, cpu_seconds=round(_cpu_seconds() - started, 2), problem=first)

@@ -1,9 +1,11 @@
 """A solver of one's own: one function and one line; what it claims is checked."""
 
+import inspect
 import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,8 +13,9 @@ from reference import load_reference
 
 import proofs
 from ipforest import Pruning, Status, register_solver, solve, solve_budget
-from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
+from ipforest.solvers import BUDGET_SOLVERS, SOLVERS, MissingSolverError, available_solvers
 from ipforest.solvers.min_cut import solve_min_cut
+from ipforest.testing.subjects import registered_solver
 from proofs.crosschecks.random_instances import random_instance
 
 ENSEMBLE = load_reference("figure_1_ensemble").instance
@@ -77,7 +80,12 @@ def test_crosschecks_find_an_exact_solver_that_is_not(added):
             "got ndarray of float64; of shares, give numpy.array",
         ),
         (lambda instance, lam: solve_budget(instance, 1), TypeError, "got BudgetResult"),
-        (lambda instance, lam: Pruning(np.ones(2, dtype=bool)), ValueError, "pruning: expected"),
+        (
+            lambda instance, lam: Pruning(np.ones(2, dtype=bool)),
+            ValueError,
+            "pruning: expected 5 .* 2 entries",
+        ),
+        (lambda instance, lam: np.array([], dtype=int), TypeError, "got ndarray of int64"),
         (lambda instance, lam: instance.parent >= 0, ValueError, "pruning: expected the parent of each kept"),
         (
             lambda instance, lam: replace(solve_min_cut(instance, lam), error=Fraction(0)),
@@ -119,6 +127,37 @@ def test_crosschecks_take_functions_that_return_what_register_solver_takes():
     with pytest.raises(TypeError, match=r"array: expected a Pruning, .* got list") as raised:
         proofs.crosscheck(ENSEMBLE, 0, {"array": lambda instance, lam: [True]})
     assert raised.value.__notes__ == ["raised by the method 'array' at lambda 0"]
+
+
+@pytest.mark.parametrize(
+    ("other", "kind"), [(Fraction, "the class Fraction"), ("min-cut", "str"), (type("Tool", (), {})(), "Tool")]
+)
+def test_what_cannot_be_called_as_a_solver_is_refused(added, other, kind):
+    message = f"mine: expected a function of an instance and lambda, got {kind}; give an object of a class that"
+    with pytest.raises(TypeError, match=message):
+        register_solver("mine")(other)
+    with pytest.raises(TypeError, match=message):
+        proofs.crosscheck(ENSEMBLE, 1, {"mine": other})
+
+
+def test_packages_are_names_which_may_be_within_a_package_that_is_not_there(added):
+    with pytest.raises(TypeError, match=r"packages: expected a tuple of names, got 'numpy'; write \('numpy',\)"):
+        register_solver("mine", packages="numpy")(solve_min_cut)
+    register_solver("mine", packages=("no_such_tool.inner",))(solve_min_cut)
+    assert "mine" not in available_solvers()
+    with pytest.raises(MissingSolverError, match=r"expected no_such_tool\.inner to be installed for 'mine'"):
+        solve(ENSEMBLE, 1, "mine")
+
+
+def test_a_file_that_is_run_and_imported_defines_its_solver_once(added, tmp_path, monkeypatch):
+    (tmp_path / "a_solver_file.py").write_text(
+        "from ipforest import register_solver\n@register_solver('mine')\ndef keep(instance, lam):\n"
+        "    return instance.unpruned\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert registered_solver("a_solver_file.py:keep") == "mine"
+    assert import_module("a_solver_file").keep is inspect.unwrap(SOLVERS["mine"].target)
 
 
 def test_a_bound_above_the_optimum_is_refused(added):

@@ -107,6 +107,36 @@ def right_when_small(instance, lam):
     return optimal(instance, lam) if instance.n_internal < 7 else instance.roots_only
 
 
+def keeps_all_far_away(instance, lam):
+    return instance.unpruned if lam > 10**4 else optimal(instance, lam)
+
+
+def keeps_nothing_far_away(instance, lam):
+    return optimal(instance, lam) if 10**-4 < lam < 10**4 or lam == 0 else instance.roots_only
+
+
+def right_for_few_trees(instance, lam):
+    return optimal(instance, lam) if instance.n_trees < 7 else instance.roots_only
+
+
+def right_for_few_examples(instance, lam):
+    return optimal(instance, lam) if instance.n_examples < 7 else instance.roots_only
+
+
+def drops_a_row_of_the_third_tree(instance, lam):
+    """Leave out the first need of the third tree, as a loop that ends too early does."""
+    third = instance.triple_tree == 2
+    kept = np.arange(instance.n_triples) != np.argmax(third) if third.any() else np.ones(instance.n_triples, dtype=bool)
+    ends = np.concatenate([[0], np.cumsum(kept)])[instance.indptr]
+    return optimal(replace(instance, indptr=ends, indices=instance.indices[kept]), lam).pruning
+
+
+def takes_one_price_for_each_unit(instance, lam):
+    price = dict(zip(instance.acquisition_unit.tolist(), instance.acquisition_cost.tolist(), strict=True))
+    costs = np.array([price[unit] for unit in instance.acquisition_unit.tolist()], dtype=np.int64)
+    return optimal(replace(instance, acquisition_cost=costs), lam).pruning
+
+
 def spoils_the_instance(instance, lam):
     instance.errors.setflags(write=True)
     instance.errors[:] = 0
@@ -143,7 +173,7 @@ def test_the_solvers_pass(check):
     ("wrong", "check", "message"),
     [
         (keeps_an_orphan, "result_is_its_pruning", "expected the parent of each kept node"),
-        (states_another_cost, "result_is_its_pruning", "says"),
+        (states_another_cost, "result_is_its_pruning", "says that the cost of its pruning is"),
         (claims_to_have_proved, "result_is_its_pruning", "has the status 'optimal' with"),
         (bounds_too_high, "bound_is_valid", "above the optimum"),
         (SolverInfo("all", keeps_all, exact=True), "exact_is_optimal", "the optimum is"),
@@ -165,6 +195,12 @@ def test_the_solvers_pass(check):
             "on an instance with a delayed test: the optimum is",
         ),
         (SolverInfo("small", right_when_small, exact=True), "exact_is_optimal", "the optimum is"),
+        (SolverInfo("far all", keeps_all_far_away, exact=True), "exact_is_optimal", "the optimum is"),
+        (SolverInfo("far nothing", keeps_nothing_far_away, exact=True), "exact_is_optimal", "the optimum is"),
+        (SolverInfo("few trees", right_for_few_trees, exact=True), "exact_is_optimal", "the optimum is"),
+        (SolverInfo("few examples", right_for_few_examples, exact=True), "exact_is_optimal", "the optimum is"),
+        (SolverInfo("third tree", drops_a_row_of_the_third_tree, exact=True), "exact_is_optimal", "the optimum is"),
+        (SolverInfo("one price", takes_one_price_for_each_unit, exact=True), "exact_is_optimal", "the optimum is"),
         (spoils_the_instance, "is_deterministic", "the instance was changed"),
         (takes_any_lambda, "refuses_a_negative_lambda", "expected an error"),
     ],
@@ -188,6 +224,21 @@ def test_a_solver_may_end_at_a_negative_lambda_as_its_tool_does():
         return keeps_the_most(instance, lam) if lam >= 0 else None > 0.5
 
     dict(check_solver(of_values_that_are_none))["refuses_a_negative_lambda"]()
+
+
+def test_an_interrupt_tells_the_problem_on_which_a_solver_does_not_end():
+    def hangs(instance, lam):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        dict(check_solver(hangs))["bound_is_valid"]()
+    assert raised.value.__notes__[0].startswith("fails on 1 tree")
+
+
+@pytest.mark.parametrize("other", [3, lambda instance: instance.unpruned, Alternating])
+def test_what_is_no_function_of_an_instance_and_lambda_is_refused(other):
+    with pytest.raises(TypeError, match="expected a function of an instance and lambda"):
+        next(check_solver(other))
 
 
 def test_a_solver_may_refuse_delayed_tests():

@@ -7,6 +7,8 @@ import pytest
 import formulations
 import proofs
 from ipforest import Pruning, Status, solve
+from ipforest.cli import main
+from ipforest.solvers import SOLVERS
 from proofs.crosschecks.brute_force import brute_force
 from proofs.crosschecks.fitted_problems import FittedProblem
 from proofs.crosschecks.methods import CrossCheck, crosscheck, method_names
@@ -263,3 +265,15 @@ def test_the_package_offers_it(instance):
     assert proofs.crosscheck(instance, LAM, ["networkx"]).agree
     assert proofs.crosscheck_random(2, methods=["tree-dp"]).agree
     assert check_drawn(0, 3, ["budget-path"]).agree
+
+
+def test_an_interrupt_tells_the_method_and_the_problem(capsys, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("def hangs(instance, lam):\n    raise KeyboardInterrupt\n")
+    try:
+        assert main(["crosscheck", "--methods", "min-cut", f"{file}:hangs", "--json"]) == 130
+    finally:
+        SOLVERS.remove("hangs")
+    assert capsys.readouterr().err.endswith(
+        "ipforest: interrupted; in the method 'hangs' at lambda 3/8; problem 0 of seed 0\n"
+    )

@@ -7,6 +7,7 @@ import pytest
 
 from ipforest import solve
 from ipforest.cli import main
+from ipforest.solvers import SOLVERS
 from proofs.study import instance_library as library
 from proofs.study.generated_forests import Shape, generated_instance
 from proofs.study.instance_library import INSTANCES, LibraryInstance
@@ -85,6 +86,25 @@ def test_the_commands(made, capsys, tmp_path):
         ("min-cut", 3, 0, 0),
         ("highs-lp", 3, 0, 0),
     ]
+
+
+def test_a_solver_of_a_file_joins_the_table_whatever_it_raises(made, capsys, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "def nothing(instance, lam):\n    return None\n\n\ndef stops(instance, lam):\n    raise StopIteration\n"
+    )
+    table = ["instances", "table", str(made), "--names", *FEW, "--solvers"]
+    try:
+        assert main([*table, f"{file}:nothing", f"{file}:stops", "--json"]) == 0
+    finally:
+        for name in {"nothing", "stops"} & set(SOLVERS):
+            SOLVERS.remove(name)
+    nothing, stops = json.loads(capsys.readouterr().out)
+    assert (nothing["failed"], stops["failed"]) == (3, 3)
+    assert "nothing: expected a Pruning" in nothing["problem"]
+    assert stops["problem"].endswith("StopIteration")
+    assert main([*table, "min-cut", "mine"]) == 2
+    assert "solvers: expected some of min-cut, " in capsys.readouterr().err
 
 
 def test_a_wrong_answer_is_counted():
