@@ -23,6 +23,9 @@ MAX_CHARACTERS = 100
 MAX_FEATURE = float(np.finfo(np.float32).max)
 """The largest number of a feature."""
 
+MAX_SAMPLE = 10_000
+"""So many numbers tell whether single precision merges those of a column."""
+
 NAN_FOR = dict.fromkeys(MISSING, "nan")
 MAX_SHOWN = 6
 
@@ -158,6 +161,23 @@ def require_single_precision(column: NumberColumn, numbers: FloatArray, where: s
             f"{where}, line {lines[place]}: expected a number of at most {MAX_FEATURE:.2g} in size, which single "
             f"precision holds, got {_shown(column.texts[place])}; divide the column, or leave the cell empty"
         )
+
+
+def merged_in_single_precision(numbers: FloatArray) -> str:
+    """Say that trees, which compare numbers as float32, tell less than half of them apart; else nothing.
+
+    >>> merged_in_single_precision(1.7e15 + np.arange(20.0))
+    'single precision, in which trees compare, makes 1 of 20 numbers; subtract a constant, or change the unit'
+    """
+    present = numbers[~np.isnan(numbers)]
+    different = np.unique(present[:: max(1, len(present) // MAX_SAMPLE)])
+    n_kept = len(np.unique(np.clip(different, -MAX_FEATURE, MAX_FEATURE).astype(np.float32)))
+    if 2 * n_kept > len(different) or len(different) < 2:
+        return ""
+    return (
+        f"single precision, in which trees compare, makes {n_kept} of {len(different)} numbers; subtract a constant, "
+        "or change the unit"
+    )
 
 
 def _shown(cell: str) -> str:
