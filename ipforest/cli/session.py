@@ -12,7 +12,7 @@ import numpy as np
 
 from ipforest._internal.words import number_of, some_of
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, seed_number
+from ipforest.cli.options import Arguments, Subparsers, add_command, nonnegative_integer
 from ipforest.cli.saved_models import add_model_options, known_words, read_model, using
 from ipforest.tabular.name_matching import matched_labels
 from ipforest.tabular.tables import MISSING
@@ -52,7 +52,7 @@ def add(commands: Subparsers) -> None:
         "--serve", action="store_true", help="serve a page for several patients, to this machine alone, until Ctrl+C"
     )
     page.add_argument(
-        "--port", type=seed_number, metavar="N", help="where to serve it (default: any port that is free)"
+        "--port", type=nonnegative_integer, metavar="N", help="where to serve it (default: any port that is free)"
     )
 
 

@@ -321,6 +321,7 @@ def test_an_interrupted_path_prunes_nothing(own_forest, tmp_path, interrupted, c
     ("option", "text", "expected"),
     [
         ("--seed", "-1", "expected an integer >= 0, got -1"),
+        ("--seed", "4294967296", "expected an integer below 4294967296, got 4294967296"),
         ("--trees", "x", "expected an integer >= 1, got x"),
         ("--trees", "0", "expected an integer >= 1, got 0"),
         ("--time-limit", "nan", "expected a finite number"),
