@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import chain
@@ -420,18 +420,18 @@ def _summarised(
         ) from problem
 
 
-def _likeness(file: Path, records_of: Mapping[Path, list[Record]], traits: Callable[[Record], set[Any]]) -> int:
-    """Count the files that are like one in the trait of their records in which the fewest are."""
-    traits_of = {other: set().union(*map(traits, records)) for other, records in records_of.items()}
+def _likeness(file: Path, records_of: Mapping[Path, list[Record]], shape_of: Callable[[Record], Hashable]) -> int:
+    """Count the files that have records of a shape, or have none, as one file: for the shape in which the fewest do."""
+    shapes_of = {other: set(map(shape_of, records)) for other, records in records_of.items()}
     return min(
-        sum((trait in others) == (trait in traits_of[file]) for others in traits_of.values())
-        for trait in set().union(*traits_of.values())
+        sum((shape in others) == (shape in shapes_of[file]) for others in shapes_of.values())
+        for shape in set().union(*shapes_of.values())
     )
 
 
-def _keys(record: Record) -> set[Any]:
-    return set(record)
+def _keys(record: Record) -> Hashable:
+    return frozenset(record)
 
 
-def _kinds(record: Record) -> set[Any]:
-    return {(key, type(value)) for key, value in record.items()}
+def _kinds(record: Record) -> Hashable:
+    return frozenset((key, type(value)) for key, value in record.items())

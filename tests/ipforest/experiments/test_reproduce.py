@@ -215,6 +215,7 @@ def test_a_claim_ends_with_its_process(tmp_path):
         ({"value": None}, "TypeError"),
         ({"value": "1.5"}, "TypeError"),
         ({"valeu": 1}, "KeyError: 'value'"),
+        ({}, "KeyError: 'value'"),
     ],
 )
 def test_a_cell_edited_by_hand_is_named(tmp_path, change, told):
