@@ -19,11 +19,11 @@ from ipforest.tabular.number_columns import (
     NAN_FOR,
     InDoubt,
     NumberColumn,
-    merged_in_single_precision,
     notations_of,
     refuse,
     require_single_precision,
     some_names,
+    taken_for_one,
 )
 from ipforest.tabular.numerals import PLAIN, Notation, is_written_number
 
@@ -166,7 +166,7 @@ def _told(
     if reason:
         return Column(name, Kind.LEFT_OUT, missing, 0, reason)
     if numbers is not None:
-        remarks = [str(reading or PLAIN).strip(), merged_in_single_precision(numbers)]
+        remarks = [str(reading or PLAIN).strip(), taken_for_one(numbers)]
         return Column(name, Kind.NUMBERS, missing, 0, "; ".join(filter(None, remarks)))
     return Column(name, Kind.WORDS, missing, len(different), _remark_on_words(different))
 

@@ -26,8 +26,10 @@ def typed(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "told"),
     [
-        ([str(10**15 + row) for row in range(30)], "single precision, in which trees compare, makes 1 of 30 numbers"),
-        ([f"{row}e-60" for row in range(30)], "makes 1 of 30 numbers; subtract a constant, or change the unit"),
+        ([str(10**15 + row) for row in range(30)], "trees of scikit-learn tell 1 of 30 numbers apart; subtract a"),
+        ([f"{row}e-60" for row in range(30)], "tell 1 of 30 numbers apart; subtract a constant, or change the unit"),
+        ([f"{row}e-9" for row in range(30)], "tell 1 of 30 numbers apart"),
+        ([f"{row}e-6" for row in range(30)], ""),
         ([str(1_700_000_000 + 3600 * row) for row in range(30)], ""),
         ([str(10**15)] * 30, ""),
     ],
