@@ -180,7 +180,8 @@ def taken_for_one(numbers: FloatArray) -> str:
     n_seen = 1 + np.count_nonzero(np.diff(seen) > MIN_GAP)
     if 2 * n_seen > len(different) or len(different) < 2:
         return ""
-    return f"trees of scikit-learn tell {n_seen} of {len(different)} numbers apart; subtract a constant, or change the unit"
+    told = f"trees of scikit-learn tell {n_seen} of {len(different)} numbers apart"
+    return f"{told}; subtract a constant, or change the unit"
 
 
 def _shown(cell: str) -> str:
