@@ -109,6 +109,13 @@ class Rows:
     cells: npt.NDArray[np.object_]
     separator: str
 
+    def without_empty_rows_at_the_end(self) -> Rows:
+        """Leave out what a spreadsheet makes of blank lines at the end: rows without a value."""
+        n_rows = self.lines.size
+        while n_rows > 0 and not any(self.cells[n_rows - 1]):
+            n_rows -= 1
+        return replace(self, lines=self.lines[:n_rows], cells=self.cells[:n_rows])
+
     def without_empty_columns(self) -> Rows:
         """Leave out what separators at the ends of all lines make: columns without a name and without a value."""
         if not self.cells.size or all(self.cells[0]) or self.cells.shape[1] == 1:

@@ -38,7 +38,8 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
     class_costs : array, DataFrame, mapping of mappings, or path
         A matrix in the order of the classes; or with names: ``{true: {predicted: cost}}``, or a data frame whose index
         has the true classes and whose columns the predicted ones. What is left out of a mapping costs 0 where the class
-        is right. Names are matched to classes as they are, or as text. A path is read by `read_class_cost_file`.
+        is right. Names are matched to classes as they are, or as text (1 and 1.0 are the same). A path is read by
+        `read_class_cost_file`.
     classes : ndarray, shape (n_classes,)
 
     Returns
@@ -100,14 +101,17 @@ def _from_frame(costs: pd.DataFrame, classes: Array) -> FloatArray:
 
 
 def _place(name: Any, classes: Array) -> int:
-    """Find a class by its label, or by its label as text."""
+    """Find a class by its label, or by a text that says the same."""
+    from ipforest.tabular.name_matching import matched_labels
+
     labels: list[Any] = list(classes.tolist())
     if name in labels:
         return labels.index(name)
     texts = [str(label) for label in labels]
-    if str(name) in texts:
-        return texts.index(str(name))
-    raise ValueError(f"class_costs: expected classes among {', '.join(texts)}, got {name!r}")
+    found = matched_labels([str(name)], texts)
+    if not found:
+        raise ValueError(f"class_costs: expected classes among {', '.join(texts)}, got {name!r}")
+    return texts.index(found[str(name)])
 
 
 def read_class_cost_file(path: str | Path) -> dict[str, dict[str, float]]:

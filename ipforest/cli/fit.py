@@ -7,6 +7,7 @@ import warnings
 from argparse import BooleanOptionalAction
 from dataclasses import asdict
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -118,11 +119,10 @@ def run(options: Arguments) -> int:
         return DONE
     for line in summary(columns):
         print_note(f"{options.csv}: {line}")
+    _check_parts(y, share, options)
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=float(share), random_state=options.seed, stratify=None if options.regression else y
     )
-    if options.regression and len(X_test) < 2:
-        raise ValueError(f"--test-share: expected at least two rows held out, got {len(X_test)} of {len(X)}")
     directory = made_directory(options.out)
     make_kernels_ready(options)
     with progress_bar("ipforest fit", visible=options.estimator == PRUNED and not options.json) as progress:
@@ -172,6 +172,18 @@ def _check_options(options: Arguments) -> None:
         raise ValueError(f"--budget: expected none with --scoring {TOTAL_COST} of {PRUNED}, got {options.budget}")
     if options.class_costs is not None and options.regression:
         raise ValueError("--class-costs: expected none with --regression, got a value")
+
+
+def _check_parts(y: pd.Series, share: Fraction, options: Arguments) -> None:
+    """Refuse a share that leaves too few rows to measure on, or to train on: two numbers, or one of each class."""
+    n_held_out = ceil(float(share) * len(y))
+    least, what = (2, "rows") if options.regression else (y.nunique(), "rows, one of each class,")
+    for n_rows, purpose in ((n_held_out, "held out"), (len(y) - n_held_out, "to train on")):
+        if n_rows < least:
+            raise ValueError(
+                f"--test-share: expected at least {least} {what} {purpose}, got {n_rows} of {len(y)} by a share of "
+                f"{float(share):g}"
+            )
 
 
 def _print_reading(columns: list[Column], costs: FeatureCosts, options: Arguments) -> None:

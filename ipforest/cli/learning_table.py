@@ -94,7 +94,7 @@ def _holds_numbers(target: pd.Series) -> bool:
 
 def _check_classes(target: pd.Series, file: str) -> None:
     """Refuse a target of one class, and classes that cannot be both trained on and held out."""
-    from ipforest.tabular.column_kinds import same_but_for_case
+    from ipforest.tabular.column_kinds import alike
 
     where = f"{file}, column {target.name}"
     counts = target.value_counts()
@@ -103,7 +103,7 @@ def _check_classes(target: pd.Series, file: str) -> None:
     if counts.min() < 2:
         hint = "; a number is predicted with --regression" if _holds_numbers(target) else ""
         raise ValueError(f"{where}: expected at least two rows of each class, got one of {counts.idxmin()!r}{hint}")
-    for remark in same_but_for_case(list(counts.index)):
+    for remark in alike(list(counts.index)):
         print_note(f"{where}: {remark}")
 
 

@@ -32,6 +32,9 @@ PRICED = "price units"
 FILES = (".skops", ".joblib", ".pkl", ".pickle", ".json", ".csv", ".cert", ".npz", ".png", ".html", ".md")
 """Suffixes of files that commands write or read: a new folder of such a name was meant to be a file."""
 
+N_SEEDS = 1 << 32
+"""Seeds are below this."""
+
 Arguments: TypeAlias = argparse.Namespace
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -335,9 +338,17 @@ def positive_integer(text: str) -> int:
     return _integer(text, 1)
 
 
-def seed_number(text: str) -> int:
+def nonnegative_integer(text: str) -> int:
     """Read an option's integer >= 0."""
     return _integer(text, 0)
+
+
+def seed_number(text: str) -> int:
+    """Read a seed, of which random generators take 32 bits."""
+    seed = _integer(text, 0)
+    if seed >= N_SEEDS:
+        raise argparse.ArgumentTypeError(f"expected an integer below {N_SEEDS}, got {text}")
+    return seed
 
 
 def _integer(text: str, least: int) -> int:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, add_seed, seed_number
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, add_seed, nonnegative_integer
 from ipforest.cli.saved_models import add_model_options, read_model, read_rows, read_target, using
 
 
@@ -36,7 +36,11 @@ def add(commands: Subparsers) -> None:
         help="further measures: scikit-learn scorers, or sensitivity_at=0.9",
     )
     command.add_argument(
-        "--resamples", type=seed_number, default=999, metavar="N", help="bootstrap drawings (default: 999; 0 for none)"
+        "--resamples",
+        type=nonnegative_integer,
+        default=999,
+        metavar="N",
+        help="bootstrap drawings (default: 999; 0 for none)",
     )
     add_seed(command, "seed of the bootstrap")
     add_format_options(command)

@@ -108,6 +108,7 @@ def read_target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
     import numpy as np
     from sklearn.base import is_classifier
 
+    from ipforest.tabular.name_matching import matched_labels
     from ipforest.tabular.tables import numbers_of
 
     if options.target is None:
@@ -115,14 +116,15 @@ def read_target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
     target = target_of(options, cells)
     if not is_classifier(buyer):
         return numbers_of(cells[[target.name]], options.csv, table_format(options))[target.name].to_numpy()
-    by_name = {str(label): label for label in buyer.classes_.tolist()}
-    unknown = target[~target.isin([*by_name])]
+    classes = buyer.classes_.tolist()
+    label_of = matched_labels(target.unique().tolist(), classes)
+    unknown = target[~target.isin([*label_of])]
     if unknown.size:
         raise ValueError(
             f"{options.csv}, column {target.name}, line {unknown.index[0]}: expected a class of training "
-            f"({some_of(by_name)}), got {unknown.iloc[0]!r}"
+            f"({some_of(classes)}), got {unknown.iloc[0]!r}"
         )
-    return np.array([by_name[cell] for cell in target.tolist()])
+    return np.array([label_of[cell] for cell in target.tolist()])
 
 
 def _examples(cells: pd.DataFrame, path: str, model: Parted, form: CsvFormat) -> pd.DataFrame:
@@ -133,7 +135,7 @@ def _examples(cells: pd.DataFrame, path: str, model: Parted, form: CsvFormat) ->
     import pandas as pd
     from sklearn.utils import get_tags
 
-    from ipforest.tabular.name_matching import matched_names
+    from ipforest.tabular.name_matching import matched_labels, matched_names
     from ipforest.tabular.tables import numbers_of, select_columns, to_words
 
     names = getattr(model.whole, "feature_names_in_", None)
@@ -149,8 +151,9 @@ def _examples(cells: pd.DataFrame, path: str, model: Parted, form: CsvFormat) ->
     parts = [numbers_of(table[[name for name in table if name not in words]], path, form, of_features=True)]
     for name in words.keys() - absent:
         column = to_words(table[name])
-        _note_unknown(column, words[name], path)
-        parts.append(column.map(lambda cell, seen=words[name]: seen.get(cell, cell)))
+        word_of = matched_labels(column.unique().tolist(), words[name])
+        _note_unknown(column, word_of, words[name], path)
+        parts.append(column.map(lambda cell, known=words[name], of=word_of: known[of[cell]] if cell in of else cell))
     nothing = float("nan") if get_tags(model.buyer).input_tags.allow_nan else 0.0
     parts += [pd.Series("" if name in words else nothing, table.index, name=name) for name in absent]
     return pd.concat(parts, axis=1)[list(names)]
@@ -168,9 +171,9 @@ def _wanted(model: Parted) -> set[str]:
     return {names[column] for column in inputs.indices.tolist()}
 
 
-def _note_unknown(column: pd.Series, words: Collection[str], path: str) -> None:
+def _note_unknown(column: pd.Series, known: Collection[str], words: Collection[str], path: str) -> None:
     """Say on standard error which words of a column training has not seen."""
-    unknown = column[~column.isin([*words, ""])]
+    unknown = column[~column.isin([*known, ""])]
     if unknown.size:
         print_note(
             f"{path}, column {column.name}: {unknown.size} of {column.size} rows have words that training has not "

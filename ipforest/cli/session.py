@@ -12,8 +12,9 @@ import numpy as np
 
 from ipforest._internal.words import number_of, some_of
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, seed_number
+from ipforest.cli.options import Arguments, Subparsers, add_command, nonnegative_integer
 from ipforest.cli.saved_models import add_model_options, known_words, read_model, using
+from ipforest.tabular.name_matching import matched_labels
 from ipforest.tabular.tables import MISSING
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def add(commands: Subparsers) -> None:
         "--serve", action="store_true", help="serve a page for several patients, to this machine alone, until Ctrl+C"
     )
     page.add_argument(
-        "--port", type=seed_number, metavar="N", help="where to serve it (default: any port that is free)"
+        "--port", type=nonnegative_integer, metavar="N", help="where to serve it (default: any port that is free)"
     )
 
 
@@ -230,9 +231,10 @@ class SessionTable:
         words = self._words.get(name)
         if words is None:
             return number_of(text, name)
-        if text not in words:
+        found = matched_labels([text], words)
+        if not found:
             raise ValueError(f"{name}: expected one of {some_of(words)}, or ? for none, got {text!r}")
-        return words[text]
+        return words[found[text]]
 
     def _transform(self, typed: dict[int, Any]) -> list[float]:
         """Encode a row of which only some columns are known."""
@@ -284,7 +286,8 @@ def _record(session: Session, table: SessionTable) -> dict[str, Any]:
 
     guess = np.asarray(session.guess).item()
     answers = {"guess": guess, "answer": guess if session.next_unit is None else None}
-    chances = {"probabilities": session.probabilities} if session.is_classifier else {}
+    by_label = session.probabilities.items() if session.is_classifier else ()
+    chances = {"probabilities": {str(label): chance for label, chance in by_label}} if by_label else {}
     told: dict[str, Any] = json.loads(session.to_json())
     in_rounds = session.has_rounds
     ledger = [

@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
-from time import monotonic, process_time
+from time import monotonic, process_time, sleep
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
 from matplotlib.figure import Figure
 
+from ipforest._internal.arrays import one_line
+from ipforest._internal.claims import Claims
 from ipforest._internal.files import write_figure, write_text
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import object_of, records_to_csv
@@ -28,6 +31,9 @@ Record: TypeAlias = dict[str, Any]
 
 OURS = "ours"
 """The setting that every experiment has, its default."""
+
+WAIT_S = 1.0
+"""Seconds between two looks at the cells of another process."""
 
 PACKAGES = ("ipforest", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
@@ -274,6 +280,8 @@ def reproduce(
 ) -> Reproduction:
     """Run an experiment, but for the cells that an earlier run in the same folder has finished.
 
+    Several processes may work in one folder: each cell is run by one of them, and each waits for the others' cells.
+
     Parameters
     ----------
     experiment : Experiment
@@ -294,7 +302,7 @@ def reproduce(
     Raises
     ------
     ValueError
-        The experiment has no such setting.
+        The experiment has no such setting, or a finished cell is damaged; the message names the file.
     FileNotFoundError
         A data set that is needed, or each of several, is not there.
     TimeoutError
@@ -310,30 +318,20 @@ def reproduce(
     files = experiment.files(directory, cells)
     files[0].parent.mkdir(parents=True, exist_ok=True)
     _finished(experiment, cells, files)  # what cannot be used is told before any work
-    waiting = [(cell, file) for cell, file in zip(cells, files, strict=True) if not file.exists()]
-    work = (
-        delayed(_run_cell)(experiment.steps.run, number, cell)
-        for number, (cell, file) in enumerate(waiting)
-        if monotonic() < last_start and not file.exists()  # another process may work in the same folder
-    )
-    with started_without_interrupts():
-        results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work)
-    for number, records, seconds in results:
-        cell, file = waiting[number]
-        found = {"cell": cell, "seconds": seconds, "records": records, "data": experiment.data_of(cell)}
-        write_text(file, json.dumps(found))
-        progress(sum(file.exists() for file in files) / len(files), " ".join(map(str, cell.values())))
+    earlier = {file for file in files if file.exists()}
+    _run_waiting(experiment, dict(zip(files, cells, strict=True)), n_jobs, last_start, progress)
     finished = _finished(experiment, cells, files)
     if not finished:
         raise TimeoutError(f"minutes: expected enough for the first of {len(cells)} cells, got {minutes}")
-    records = [{**entry["cell"], **record} for entry in finished for record in entry["records"]]
+    records_of = [[{**entry["cell"], **record} for record in entry["records"]] for entry in finished]
+    rows = _summarised(experiment, dict(zip(filter(Path.exists, files), records_of, strict=True)), earlier)
     return Reproduction(
         experiment=experiment,
         quick=quick,
         seed=seed,
         settings=settings,
-        rows=experiment.steps.summarise(records),
-        records=records,
+        rows=rows,
+        records=[*chain.from_iterable(records_of)],
         cells=[entry["cell"] for entry in finished],
         differences=experiment.differences(quick=quick),
         versions={"python": platform.python_version(), **{package: version(package) for package in PACKAGES}},
@@ -351,7 +349,89 @@ def _key(cell: Cell) -> str:
     return hashlib.sha256(json.dumps(cell, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _run_cell(run: Callable[[Cell], list[Record]], number: int, cell: Cell) -> tuple[int, list[Record], float]:
+def _run_waiting(
+    experiment: Experiment,
+    cell_of: Mapping[Path, Cell],
+    n_jobs: int | None,
+    last_start: float,
+    progress: ProgressCallback,
+) -> None:
+    """Run the cells that have no file, but for those that another process runs; wait for these, and see to the rest."""
+
+    def told(what: str) -> None:
+        progress(sum(file.exists() for file in cell_of) / len(cell_of), what)
+
+    with Claims() as claims:
+        while not all(file.exists() for file in cell_of) and monotonic() < last_start:
+            work = _claimed(experiment, cell_of, claims, last_start)
+            first = next(work, None)
+            if first is None:
+                told("waiting for another process that works in the same folder")
+                sleep(WAIT_S)
+                continue
+            with started_without_interrupts():  # a call is made when a worker is free for it, and begins at once
+                parallel = Parallel(n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
+                results = parallel(chain([first], work))
+            for file, records, seconds in results:
+                cell = cell_of[file]
+                found = {"cell": cell, "seconds": seconds, "records": records, "data": experiment.data_of(cell)}
+                write_text(file, json.dumps(found))
+                claims.release(file)
+                told(" ".join(map(str, cell.values())))
+
+
+def _claimed(
+    experiment: Experiment, cell_of: Mapping[Path, Cell], claims: Claims, last_start: float
+) -> Iterator[tuple[Any, ...]]:
+    """Give a call for each cell that is neither finished nor claimed by another process, while there is time."""
+    for file, cell in cell_of.items():
+        if monotonic() >= last_start:
+            return
+        if file.exists() or not claims.take(file):
+            continue
+        if file.exists():  # finished before it was claimed
+            claims.release(file)
+        else:
+            yield delayed(_run_cell)(experiment.steps.run, file, cell)
+
+
+def _run_cell(run: Callable[[Cell], list[Record]], file: Path, cell: Cell) -> tuple[Path, list[Record], float]:
     start = process_time()
     records = run(cell)
-    return number, records, process_time() - start
+    return file, records, process_time() - start
+
+
+def _summarised(
+    experiment: Experiment, records_of: Mapping[Path, list[Record]], earlier: Collection[Path]
+) -> list[Record]:
+    """Make the table; where that fails on records of an earlier run, name the file that is unlike the others."""
+    try:
+        return experiment.steps.summarise([*chain.from_iterable(records_of.values())])
+    except (LookupError, TypeError, ValueError) as problem:
+        suspects = [file for file in records_of if file in earlier]
+        if not suspects:
+            raise
+        likeness = {
+            file: (_likeness(file, records_of, _keys), _likeness(file, records_of, _kinds)) for file in suspects
+        }
+        raise ValueError(
+            f"{min(suspects, key=likeness.__getitem__)}: expected the records of a finished cell (delete it to run the "
+            f"cell again), got some that make no table: {type(problem).__name__}: {one_line(problem)}"
+        ) from problem
+
+
+def _likeness(file: Path, records_of: Mapping[Path, list[Record]], shape_of: Callable[[Record], Hashable]) -> int:
+    """Count the files that have records of a shape, or have none, as one file: for the shape in which the fewest do."""
+    shapes_of = {other: set(map(shape_of, records)) for other, records in records_of.items()}
+    return min(
+        sum((shape in others) == (shape in shapes_of[file]) for others in shapes_of.values())
+        for shape in set().union(*shapes_of.values())
+    )
+
+
+def _keys(record: Record) -> Hashable:
+    return frozenset(record)
+
+
+def _kinds(record: Record) -> Hashable:
+    return frozenset((key, type(value)) for key, value in record.items())

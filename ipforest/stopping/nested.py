@@ -19,6 +19,9 @@ from ipforest.stopping.staged_estimator import StagedEstimator, train_stage
 from ipforest.stopping.stages import Stage, feature_sets, stage_sizes, stages_in_order
 from ipforest.stopping.unit_order import ORDERS, order_units
 
+N_FOLDS = 5
+"""Folds by which a stage learns from answers of the one before, which were trained on other examples."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NestedStages(Settings):
@@ -128,5 +131,17 @@ class NestedCascade(StagedEstimator):
                 params = None if weight is None else {"sample_weight": weight}
                 if params is not None and get_config()["enable_metadata_routing"]:
                     base = clone(base).set_fit_request(sample_weight=True)
-                before = cross_val_predict(base, inputs, y, method=method, params=params).reshape(X.shape[0], -1)
+                found = cross_val_predict(base, inputs, y, cv=_n_folds(y, method), method=method, params=params)
+                before = found.reshape(X.shape[0], -1)
         return models
+
+
+def _n_folds(y: Array, method: str) -> int:
+    """Return into how many folds examples are dealt, of which no class need have one in each."""
+    most = int(np.unique(y, return_counts=True)[1].max()) if method == "predict_proba" else y.size
+    if most < 2:
+        raise ValueError(
+            "stages: expected without sees_before, or two examples of a class to train on, so that each is predicted "
+            f"by a model that has not seen it, got {y.size} examples of a class each"
+        )
+    return min(N_FOLDS, most)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -14,7 +14,7 @@ import pandas as pd
 
 from ipforest._internal.arrays import FloatArray
 from ipforest._internal.delimited import RECOGNISED, CsvFormat
-from ipforest.tabular.name_matching import folded
+from ipforest.tabular.name_matching import folded, value_of
 from ipforest.tabular.number_columns import (
     NAN_FOR,
     InDoubt,
@@ -23,6 +23,7 @@ from ipforest.tabular.number_columns import (
     refuse,
     require_single_precision,
     some_names,
+    taken_for_one,
 )
 from ipforest.tabular.numerals import PLAIN, Notation, is_written_number
 
@@ -61,7 +62,8 @@ class Column:
     n_words : int
         Different words; 0 for numbers.
     remark : str
-        Why it is left out, how its numbers are written, or which words may not be meant.
+        Why it is left out, how its numbers are written, that trees do not tell them apart, or which words may not be
+        meant.
     """
 
     name: str
@@ -164,7 +166,8 @@ def _told(
     if reason:
         return Column(name, Kind.LEFT_OUT, missing, 0, reason)
     if numbers is not None:
-        return Column(name, Kind.NUMBERS, missing, 0, str(reading or PLAIN).strip())
+        remarks = [str(reading or PLAIN).strip(), taken_for_one(numbers)]
+        return Column(name, Kind.NUMBERS, missing, 0, "; ".join(filter(None, remarks)))
     return Column(name, Kind.WORDS, missing, len(different), _remark_on_words(different))
 
 
@@ -174,18 +177,20 @@ def _remark_on_words(different: Sequence[str]) -> str:
         return "dates as words, so that another date says nothing; as numbers, such as days since a day, it would"
     like_numbers = [text for text in different if PLAIN.plain(text) is not None]
     remarks = [f"{some_names([*map(repr, like_numbers)])} taken as words, too"] if like_numbers else []
-    return "; ".join([*remarks, *same_but_for_case(different)])
+    return "; ".join([*remarks, *alike(different)])
 
 
-def same_but_for_case(different: Sequence[str]) -> list[str]:
-    """Name two words that differ by case or blanks alone, in a list that is empty without such.
+def alike(different: Sequence[str]) -> list[str]:
+    """Name two words that differ by case or blanks alone, or are one number, in a list that is empty without such.
 
-    >>> same_but_for_case(["male", "Female", "Male"])
+    >>> alike(["male", "Female", "Male"])
     ["'male' and 'Male' count as two"]
+    >>> alike(["0", "1", "1.0"])
+    ["'1' and '1.0' count as two"]
     """
-    first: dict[str, str] = {}
+    first: dict[Hashable, str] = {}
     for text in different:
-        other = first.setdefault(folded(text), text)
+        other = first.setdefault(value_of(folded(text)), text)
         if other != text:
             return [f"{other!r} and {text!r} count as two"]
     return []

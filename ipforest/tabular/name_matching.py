@@ -1,11 +1,18 @@
-"""Names that people type, matched to names that exist: the same but for case and blanks, or the closest for a hint."""
+"""Names and labels as people write them, matched to those that exist: in another case, as 1.0 for 1, or nearly so."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from decimal import Decimal
 from difflib import get_close_matches
+from typing import Any
+
+NUMERAL = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?")
+"""A number, but no code such as 007 or 1E1."""
+TRUTHS = ("true", "false")
 
 
 def folded(name: str) -> str:
@@ -34,6 +41,28 @@ def matched_names(wanted: Iterable[str], present: Iterable[str]) -> dict[str, st
         for name in wanted
         if name not in found and folded(name) in by_key and asked[folded(name)] == 1
     }
+
+
+def value_of(text: str) -> Hashable:
+    """Return what a label says, however a program writes it: 1 and 1.0 are one number, True and TRUE one truth."""
+    if NUMERAL.fullmatch(text):
+        return Decimal(text)
+    return text.lower() if text.lower() in TRUTHS else text
+
+
+def matched_labels(texts: Iterable[str], labels: Iterable[Any]) -> dict[str, Any]:
+    """Match each text to the label that is written so, else to the only one that says the same (`value_of`).
+
+    Returns
+    -------
+    dict
+        Labels by text; texts without a label, or with several, are left out.
+    """
+    by_name = {str(label): label for label in labels}
+    counts = Counter(map(value_of, by_name))
+    saying = {value_of(name): name for name in by_name if counts[value_of(name)] == 1}
+    found = {text: text if text in by_name else saying.get(value_of(text)) for text in texts}
+    return {text: by_name[name] for text, name in found.items() if name is not None}
 
 
 def closest(name: str | None, candidates: Iterable[str]) -> str:

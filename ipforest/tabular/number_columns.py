@@ -23,6 +23,12 @@ MAX_CHARACTERS = 100
 MAX_FEATURE = float(np.finfo(np.float32).max)
 """The largest number of a feature."""
 
+MAX_SAMPLE = 10_000
+"""So many numbers say whether trees tell those of a column apart."""
+
+MIN_GAP = np.float32(1e-7)
+"""Between numbers that are no further apart scikit-learn's trees do not split (``FEATURE_THRESHOLD``)."""
+
 NAN_FOR = dict.fromkeys(MISSING, "nan")
 MAX_SHOWN = 6
 
@@ -158,6 +164,24 @@ def require_single_precision(column: NumberColumn, numbers: FloatArray, where: s
             f"{where}, line {lines[place]}: expected a number of at most {MAX_FEATURE:.2g} in size, which single "
             f"precision holds, got {_shown(column.texts[place])}; divide the column, or leave the cell empty"
         )
+
+
+def taken_for_one(numbers: FloatArray) -> str:
+    """Say that trees of scikit-learn tell less than half of the numbers of a column apart; else nothing.
+
+    They compare numbers as float32, and split none that are within `MIN_GAP`.
+
+    >>> taken_for_one(1.7e15 + np.arange(20.0))
+    'trees of scikit-learn tell 1 of 20 numbers apart; subtract a constant, or change the unit'
+    """
+    present = numbers[~np.isnan(numbers)]
+    different = np.unique(present[:: max(1, len(present) // MAX_SAMPLE)])
+    seen = np.clip(different, -MAX_FEATURE, MAX_FEATURE).astype(np.float32)
+    n_seen = 1 + np.count_nonzero(np.diff(seen) > MIN_GAP)
+    if 2 * n_seen > len(different) or len(different) < 2:
+        return ""
+    told = f"trees of scikit-learn tell {n_seen} of {len(different)} numbers apart"
+    return f"{told}; subtract a constant, or change the unit"
 
 
 def _shown(cell: str) -> str:

@@ -300,7 +300,7 @@ def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
 
 
 def _read_csv(path: Path, form: CsvFormat) -> PriceList:
-    rows = read_rows(path, form).without_empty_columns()
+    rows = read_rows(path, form).without_empty_columns().without_empty_rows_at_the_end()
     header = rows.cells[0].tolist() if rows.cells.size else []
     known = matched_names(COLUMNS, header)
     columns = [next((key for key, name in known.items() if name == column), column) for column in header]

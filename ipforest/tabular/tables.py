@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ipforest._internal.arrays import Array, load_array, load_arrays
-from ipforest._internal.delimited import RECOGNISED, CsvFormat, read_rows
+from ipforest._internal.delimited import RECOGNISED, CsvFormat, Rows, read_rows
 from ipforest.tabular.name_matching import closest, matched_names
 from ipforest.tabular.number_columns import (
     MISSING,
@@ -101,7 +102,8 @@ def _frame(path: Path, X: Array, names: Array | None) -> pd.DataFrame:
 def read_cells(path: str | Path, *, header: bool = True, form: CsvFormat = RECOGNISED) -> pd.DataFrame:
     """Read a CSV as stripped text; the index is the line of each row in the file.
 
-    Columns without a name and without a value, which separators at the ends of lines make, are left out.
+    Columns without a name and without a value, which separators at the ends of lines make, are left out, and so are
+    rows without a value at the end.
 
     Parameters
     ----------
@@ -120,8 +122,13 @@ def read_cells(path: str | Path, *, header: bool = True, form: CsvFormat = RECOG
     ------
     ValueError
         As `read_examples`, but for the cells.
+
+    Warns
+    -----
+    UserWarning
+        Rows at the end are left out.
     """
-    rows = read_rows(path, form)
+    rows = _without_empty_rows(read_rows(path, form), str(path))
     rows = rows.without_empty_columns() if header else rows
     if not rows.cells.size:
         raise ValueError(f"{path}: expected a table, got an empty file")
@@ -133,6 +140,17 @@ def read_cells(path: str | Path, *, header: bool = True, form: CsvFormat = RECOG
     table = pd.DataFrame(cells, index=lines, columns=names, dtype=object, copy=False)
     table.attrs["separator"] = rows.separator
     return table
+
+
+def _without_empty_rows(rows: Rows, path: str) -> Rows:
+    """Leave out rows at the end without a value, which a spreadsheet makes of blank lines, and warn of it."""
+    filled = rows.without_empty_rows_at_the_end()
+    n_empty = rows.lines.size - filled.lines.size
+    if n_empty:
+        warnings.warn(
+            f"{path}: {n_empty} row{'s' * (n_empty > 1)} at the end without a value left out", UserWarning, stacklevel=3
+        )
+    return filled
 
 
 def _checked_header(path: str | Path, names: list[str]) -> list[str]:

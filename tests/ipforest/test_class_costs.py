@@ -43,7 +43,9 @@ def test_class_costs_are_read_by_name_or_in_the_order_of_the_classes(given: Any)
 
 
 def test_numbers_of_classes_match_their_texts() -> None:
-    assert read_class_costs({"0": {"1": 2}, "1": {"0": 3}}, np.array([0, 1])).tolist() == [[0, 2], [3, 0]]
+    given = {"0": {"1": 2}, "1": {"0": 3}}
+    for classes in ([0, 1], [0.0, 1.0], ["0.0", "1.0"]):
+        assert read_class_costs(given, np.array(classes)).tolist() == [[0, 2], [3, 0]]
 
 
 @pytest.mark.parametrize(

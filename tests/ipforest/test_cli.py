@@ -321,6 +321,7 @@ def test_an_interrupted_path_prunes_nothing(own_forest, tmp_path, interrupted, c
     ("option", "text", "expected"),
     [
         ("--seed", "-1", "expected an integer >= 0, got -1"),
+        ("--seed", "4294967296", "expected an integer below 4294967296, got 4294967296"),
         ("--trees", "x", "expected an integer >= 1, got x"),
         ("--trees", "0", "expected an integer >= 1, got 0"),
         ("--time-limit", "nan", "expected a finite number"),
@@ -630,7 +631,17 @@ def test_one_row_held_out_measures_no_regression(tmp_path, capsys) -> None:
     (tmp_path / "table.csv").write_text("age,dose\n" + "".join(f"{i},{i % 3}\n" for i in range(12)))
     arguments = ["fit", "--csv", str(tmp_path / "table.csv"), "--target", "dose", "--budget", "1", "--regression"]
     code = main([*arguments, "--test-share", "0.05", "--out", str(tmp_path / "out")])
-    assert_bad_input(code, capsys.readouterr().err, "--test-share: expected at least two rows held out, got 1 of 12")
+    expected = "--test-share: expected at least 2 rows held out, got 1 of 12 by a share of 0.05"
+    assert_bad_input(code, capsys.readouterr().err, expected)
+
+
+@pytest.mark.parametrize(("share", "told"), [("0.25", "held out, got 1 of 4"), ("0.75", "to train on, got 1 of 4")])
+def test_parts_have_a_row_of_each_class(tmp_path, capsys, share, told) -> None:
+    (tmp_path / "table.csv").write_text("age,ill\n1,yes\n2,no\n3,yes\n4,no\n")
+    arguments = ["fit", "--csv", str(tmp_path / "table.csv"), "--target", "ill", "--budget", "1"]
+    code = main([*arguments, "--test-share", share, "--out", str(tmp_path / "out")])
+    expected = f"--test-share: expected at least 2 rows, one of each class, {told} by a share of {share}"
+    assert_bad_input(code, capsys.readouterr().err.splitlines()[-1] + "\n", expected)
 
 
 def test_predictions_go_by_name(ward, capsys, tmp_path) -> None:

@@ -131,3 +131,34 @@ def test_a_table_is_passed_once_where_it_is_printed_and_written(
 
 def test_costs_are_written_without_the_noise_of_sums() -> None:
     assert _without_noise(np.array([2.1 + 9.2 + 1 + 1 + 0.5, 1e-7])).tolist() == [13.8, 1e-7]
+
+
+def test_classes_and_words_are_known_however_a_program_writes_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"code": rng.choice(["1", "2", "3"], 120), "age": rng.integers(20, 90, 120)})
+    table["class"] = np.where((table["code"] == "2") & (table["age"] > 40), "1", "0")
+    table.to_csv(tmp_path / "table.csv", index=False)
+    table.assign(**{name: table[name] + ".0" for name in ("code", "class")}).to_csv(tmp_path / "same.csv", index=False)
+    options = [
+        "--words",
+        "code",
+        "--budget",
+        "2",
+        "--trees",
+        "3",
+        "--time-limit",
+        "0",
+        "--out",
+        str(tmp_path / "model"),
+    ]
+    assert main(["fit", "--csv", str(tmp_path / "table.csv"), "--target", "class", *options]) == 0
+    told = []
+    for file in ("table.csv", "same.csv"):
+        capsys.readouterr()
+        files = ["--model", str(tmp_path / "model"), "--csv", str(tmp_path / file)]
+        assert main(["predict", *files]) == 0
+        assert main(["report", *files, "--target", "class", "--resamples", "0"]) == 0
+        told.append(capsys.readouterr())
+    assert told[0] == told[1]

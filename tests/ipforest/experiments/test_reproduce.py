@@ -3,7 +3,10 @@
 import csv
 import importlib
 import json
+import subprocess
+import sys
 from dataclasses import replace
+from time import sleep
 
 import joblib
 import numpy as np
@@ -11,6 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from ipforest import datasets
+from ipforest._internal.claims import Claims
 from ipforest.cli import main
 from ipforest.experiments import catalogue, paper_data
 from ipforest.experiments.budgetprune2016.figure5 import svm_prices
@@ -135,7 +139,7 @@ def test_a_cell_that_another_process_has_finished_meanwhile_is_not_run(tmp_path)
 def test_no_cell_is_begun_after_the_time_is_over(tmp_path, monkeypatch):
     counter = Counter()
     counter.broken = False
-    clock = iter([0, 10, 50])
+    clock = iter([0, 5, 10, 50])
     monkeypatch.setattr("ipforest.experiments.experiment.monotonic", lambda: next(clock, 61))
     result = reproduce(counter.experiment(), tmp_path, minutes=1)
     assert counter.runs == [0, 1]
@@ -144,6 +148,96 @@ def test_no_cell_is_begun_after_the_time_is_over(tmp_path, monkeypatch):
     assert json.loads(result.to_json())["unfinished_cells"] == 2
     with pytest.raises(TimeoutError, match="minutes: expected enough for the first of 4 cells, got 0"):
         reproduce(counter.experiment(), tmp_path, seed=7, minutes=0)
+
+
+def test_no_cell_waits_in_a_queue_until_the_time_is_over(tmp_path):
+    begun = []
+
+    def run(cell):
+        begun.append(cell)
+        sleep(0.4)
+        return [{"value": 1}]
+
+    counter = Counter()
+    steps = counter.experiment().steps._replace(cells=lambda quick, seed: [{"seed": run} for run in range(9)], run=run)
+    with joblib.parallel_config(backend="threading"):
+        result = reproduce(replace(counter.experiment(), steps=steps), tmp_path, n_jobs=4, minutes=0.3 / 60)
+    assert 1 <= len(begun) <= 4
+    assert result.unfinished == 9 - len(begun)
+
+
+def test_a_cell_that_another_process_runs_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr("ipforest.experiments.experiment.WAIT_S", 0.01)
+    counter = Counter()
+    counter.broken = False
+    experiment = counter.experiment()
+    files = experiment.files(tmp_path, [{"seed": seed} for seed in range(4)])
+    files[0].parent.mkdir()
+    messages = []
+    with Claims() as others:
+        assert others.take(files[1])
+        assert others.take(files[2])
+
+        def let_go(share, message):
+            messages.append(message)
+            if "waiting" in message and len(messages) == 3:
+                files[1].write_text(json.dumps({"cell": {"seed": 1}, "seconds": 1.0, "records": [{"value": 100}]}))
+                others.release(files[1])
+                others.release(files[2])  # that process has ended without a result
+
+        result = reproduce(experiment, tmp_path, progress=let_go)
+    assert counter.runs == [0, 3, 2]
+    assert messages == ["0", "3", "waiting for another process that works in the same folder", "2"]
+    assert (result.unfinished, result.rows[0]["sum"]) == (0, 0 + 100 + 6 + 9)
+    assert len([*files[0].parent.iterdir()]) == 4
+
+
+def test_a_claim_ends_with_its_process(tmp_path):
+    file = tmp_path / "cell.json"
+    code = "import sys; from pathlib import Path; from ipforest._internal.claims import Claims; claims = Claims()"
+    code += "; print(claims.take(Path(sys.argv[1])), flush=True); sys.stdin.read()"
+    with (
+        Claims() as claims,
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as other,
+    ):
+        assert other.stdout.readline() == "True\n"
+        assert not claims.take(file)
+        other.kill()
+        other.wait()
+        assert claims.take(file)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"value": None}, "TypeError"),
+        ({"value": "1.5"}, "TypeError"),
+        ({"valeu": 1}, "KeyError: 'value'"),
+        ({}, "KeyError: 'value'"),
+    ],
+)
+def test_a_cell_edited_by_hand_is_named(tmp_path, change, told):
+    counter = Counter()
+    counter.broken = False
+    experiment = counter.experiment()
+    reproduce(experiment, tmp_path)
+    file = experiment.files(tmp_path, [{"seed": 2}])[0]
+    cell = json.loads(file.read_text())
+    cell["records"][1] = change
+    file.write_text(json.dumps(cell))
+    message = rf"{file.name}: expected the records of a finished cell \(delete it .*\), got some that .*: {told}"
+    with pytest.raises(ValueError, match=message):
+        reproduce(experiment, tmp_path)
+
+
+def test_a_table_that_fails_on_records_of_its_own_run_is_a_fault_of_ours(tmp_path):
+    counter = Counter()
+    counter.broken = False
+    steps = counter.experiment().steps._replace(summarise=lambda records: [records[0]["other"]])
+    with pytest.raises(KeyError, match="other"):
+        reproduce(replace(counter.experiment(), steps=steps), tmp_path)
 
 
 def test_a_setting_is_run_apart_from_the_others(tmp_path):

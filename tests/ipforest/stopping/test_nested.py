@@ -8,6 +8,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier,
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import proofs
 from ipforest import FeatureCosts, NestedCascade, NestedStages
@@ -172,3 +173,15 @@ def test_paths_are_of_the_columns_of_training() -> None:
 def test_a_stage_of_more_units_than_there_are_has_all(sizes: tuple[int, ...], seen: list[int]) -> None:
     model = NestedCascade(SMALL, stages=NestedStages(sizes=sizes), random_state=0).fit(X[TRAINED], Y[TRAINED])
     assert [stage.features.size for stage in model.stages_] == seen
+
+
+@pytest.mark.parametrize(("n_rows", "n_val"), [(4, 4), (6, 2), (8, 4)])
+def test_stages_that_see_the_one_before_learn_from_few_examples(n_rows: int, n_val: int) -> None:
+    X = np.arange(4.0 * n_rows).reshape(n_rows, 4) % 7
+    y = np.arange(n_rows) % 2
+    for kind, targets in ((DecisionTreeClassifier, y), (DecisionTreeRegressor, X[:, 0])):
+        model = NestedCascade(kind(random_state=0), stages=NestedStages(sees_before=True), random_state=0)
+        assert model.fit(X, targets, X[:n_val], targets[:n_val]).predict(X).shape == (n_rows,)
+    model = NestedCascade(DecisionTreeClassifier(), stages=NestedStages(sees_before=True))
+    with pytest.raises(ValueError, match=r"^stages: expected .* two examples of a class .*, got 2 examples of a class"):
+        model.fit(X[:2], y[:2], X[:2], y[:2])

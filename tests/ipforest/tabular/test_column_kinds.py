@@ -23,6 +23,25 @@ def typed(tmp_path):
     return typed
 
 
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        ([str(10**15 + row) for row in range(30)], "trees of scikit-learn tell 1 of 30 numbers apart; subtract a"),
+        ([f"{row}e-60" for row in range(30)], "tell 1 of 30 numbers apart; subtract a constant, or change the unit"),
+        ([f"{row}e-9" for row in range(30)], "tell 1 of 30 numbers apart"),
+        ([f"{row}e-6" for row in range(30)], ""),
+        ([str(1_700_000_000 + 3600 * row) for row in range(30)], ""),
+        ([str(10**15)] * 30, ""),
+    ],
+)
+def test_numbers_that_trees_do_not_tell_apart_are_told(typed, cells, told) -> None:
+    _, columns = typed(column_of(*cells[::2], *cells[1::2]))
+    remark = columns["x"].remark
+    assert columns["x"].kind is Kind.NUMBERS
+    assert told in remark
+    assert bool(told) == bool(remark)
+
+
 def column_of(*cells):
     return "y;x\n" + "".join(f"a;{cell}\n" for cell in cells)
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from ipforest.tabular.column_kinds import typed_columns
+from ipforest.tabular.price_lists import read_prices
 from ipforest.tabular.tables import has_names, numbers_of, read_examples, select_columns
 
 
@@ -30,6 +31,15 @@ def test_columns_go_by_name(write) -> None:
 def test_columns_of_no_feature_may_hold_anything(write) -> None:
     table = read_examples(write("name,b,a\nx,1,2\ny,3,4\n"), ["a", "b"])
     np.testing.assert_array_equal(table, [[2, 1], [4, 3]])
+
+
+def test_rows_without_a_value_at_the_end_are_left_out(write) -> None:
+    """A spreadsheet writes blank lines as separators alone; between others such a row is an example."""
+    with pytest.warns(UserWarning, match=r"table.csv: 2 rows at the end without a value left out$"):
+        table = read_examples(write("a,b\n1,2\n,\n3,4\n,\n ,\n"))
+    np.testing.assert_array_equal(table, [[1, 2], [np.nan, np.nan], [3, 4]])
+    costs = read_prices(write("feature,cost\na,1\nb,2\n,\n,\n", "prices.csv")).costs_for(["b", "a"])
+    assert costs.prices == (2, 1)
 
 
 @pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", "?", "N/A", "#N/A", "null", "<NA>"])
