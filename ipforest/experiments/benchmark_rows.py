@@ -7,7 +7,7 @@ import os
 import platform
 import resource
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from ipforest._internal.files import write_text
 from ipforest._internal.progress import ProgressCallback
 from ipforest._internal.records import records_to_csv
-from ipforest._internal.undisturbed import started_without_interrupts
+from ipforest._internal.undisturbed import Undisturbed, started_without_interrupts
 
 __all__ = ["Row", "collected", "in_own_process", "row_of"]
 
@@ -47,13 +47,17 @@ def collected(
 
 def in_own_process(function: Callable[..., Row], *arguments: object) -> Row:
     """Run a measurement in a fresh interpreter, which ends with this one; add its peak memory."""
-    others = set(multiprocessing.active_children())
+    others, beginning = set(multiprocessing.active_children()), Undisturbed()
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        try:
+
+        def begin() -> Future[Row]:
             with started_without_interrupts():
-                measuring = pool.submit(_with_peak, function, *arguments)
-            return measuring.result()
+                return pool.submit(_with_peak, function, *arguments)
+
+        try:
+            return beginning.run(begin).result()
         except KeyboardInterrupt:
+            beginning.settle()
             for process in set(multiprocessing.active_children()) - others:
                 process.kill()
             raise

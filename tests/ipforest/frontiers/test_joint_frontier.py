@@ -29,6 +29,7 @@ from ipforest import (
 from ipforest.ensemble import BoostedTrees, Forest
 from ipforest.frontiers import AveragedTrees, joint_frontier
 from ipforest.frontiers.alternation import alternate, penalised_loss
+from ipforest.frontiers.budget_forest import GrownForests
 from ipforest.frontiers.forests_on_features import answers_out_of_bag
 from ipforest.frontiers.joint_frontier import Member, MemberFrontier, Reached, spread_prunings
 from ipforest.growing import CodedExamples, Gradient, Grower
@@ -356,6 +357,28 @@ def test_context_tells_which_features_matter() -> None:
     )
     model.fit(data.X[:700], data.y[:700], data.X[700:], data.y[700:])
     assert model.score(data.X[700:], data.y[700:]) > 0.6
+
+
+@pytest.mark.parametrize("pays", [False, True])
+def test_lookahead_is_judged_on_few_examples_before_it_is_on_all(pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((2000, 8))
+    y = ((X[:, 0] > 0.5) != (X[:, 1] > 0.5)) if pays else X[:, 0] > rng.random(2000)
+    judged, judge = list[int](), GrownForests._ahead_pays
+
+    def noted(self: Any, ahead: Any, out_of_bag: Any, *others: Any) -> bool:
+        judged.append(len(out_of_bag))
+        return judge(self, ahead, out_of_bag, *others)
+
+    monkeypatch.setattr(GrownForests, "_ahead_pays", noted)
+    search = ForestSearch(n_lambdas=1, n_prunings=0, regrow=False, nested=False, n_lookahead=4, stopping=())
+    model = BudgetForest(4, search=search, random_state=0)
+    n_members = {}
+    for most in (2000, 500):
+        monkeypatch.setattr("ipforest.frontiers.budget_forest.JUDGING_EXAMPLES", most)
+        n_members[most] = len(clone(model).fit(X[:1500], y[:1500], X[1500:], y[1500:]).members_)
+    assert judged == ([1500, 500, 1500] if pays else [1500, 500])
+    assert n_members[2000] == n_members[500]
 
 
 @pytest.mark.slow
