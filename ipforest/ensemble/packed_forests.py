@@ -15,7 +15,7 @@ from ipforest.ensemble.packing import pack, unpack
 
 __all__ = ["ForestsAtRest", "RestingForest", "pack_forests", "unpack_forests"]
 
-MIN_RESTING_NODES = 2**16
+MIN_RESTING_NODES = 2**17
 """Smaller forests are not packed: they take a few megabytes, and packing them a tenth of the time of growing them."""
 
 
