@@ -279,7 +279,7 @@ def _mean_ranks(methods: dict[str, Runs]) -> dict[str, Array]:
     return dict(zip(methods, np.column_stack([ranks, ranks.mean(axis=1)]), strict=True))
 
 
-def draw(records: list[Record], rows: list[Record]) -> Figure:
+def draw(records: list[Record], rows: list[Record], own_methods: Sequence[str] = ()) -> Figure:
     """Draw test error against budget, one panel per data set; below them the mean ranks, if there are enough."""
     table, found = _table(with_composed(records)), mean_ranks(rows)
     n_lines = -(-len(table) // 3)
@@ -291,7 +291,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
         draw_ranks(halves[1].add_subplot(), found)
     for place, (data, methods) in enumerate(table.items(), start=1):
         axes = upper.add_subplot(n_lines, min(3, len(table)), place)
-        shown = {*COMPOSED, *OURS, *(METHODS if "best of others" not in methods else ())}
+        shown = {*COMPOSED, *OURS, *own_methods, *(METHODS if "best of others" not in methods else ())}
         for method, runs in methods.items():
             if method in shown:
                 errors = 100 * np.array([errors for _, errors in runs.values()])
