@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, clone, is_classifier
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.examples import (
@@ -148,7 +149,8 @@ class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):  #
         require_rows_in_order(X, y)
         require_one_type(y)
         y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
+        check_classification_targets(y)
+        X, y = indexable(X, y)
         weight = None if sample_weight is None else checked_weight(sample_weight, X, y)
         held_out: tuple[Any, Any] = X, y
         held_out_weight = weight

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -178,6 +179,22 @@ def test_an_estimator_that_is_not_fitted_is_trained_on_other_examples():
     given = CalibratedClassifier(inner).fit(X[TRAINED], y[TRAINED], X[HELD_OUT], y[HELD_OUT])
     expected = calibrated(inner.fit(X[TRAINED], y[TRAINED]), X[HELD_OUT], y[HELD_OUT])
     np.testing.assert_array_equal(given.predict_proba(X), expected.predict_proba(X))
+
+
+@pytest.mark.parametrize("adapted", [CalibratedClassifier, ThresholdClassifier])
+def test_examples_may_be_whatever_becomes_an_array(adapted):
+    class Examples:
+        """What is no array, and has neither rows nor a length."""
+
+        def __array__(self, dtype=None, copy=None):
+            return X.astype(dtype or X.dtype)
+
+    X, y = make_classification(200, random_state=0)
+    estimator = adapted(BudgetPrune(RandomForestClassifier(3, random_state=0), random_state=0), random_state=0)
+    found = clone(estimator).fit(Examples(), y).predict_proba(Examples())
+    np.testing.assert_array_equal(found, clone(estimator).fit(X, y).predict_proba(X))
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        clone(estimator).fit(X, X[:, 0])
 
 
 def test_names_of_columns_are_those_of_the_last_fit():
