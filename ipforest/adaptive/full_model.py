@@ -14,6 +14,7 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray, one_line, pla
 from ipforest.adaptive.gated_policy import AllAtOnce
 from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
+from ipforest.estimator.checks import check_estimator
 from ipforest.policy import Policy, TreesInOrder
 
 MIN_PROBABILITY = 1e-3
@@ -22,6 +23,7 @@ MIN_PROBABILITY = 1e-3
 
 def check_full_model(estimator: Any) -> None:
     """Require a classifier that says how sure it is."""
+    check_estimator(estimator, "estimator")
     if not is_classifier(estimator):
         raise TypeError(f"estimator: expected a classifier, got {type(estimator).__name__}")
     if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):

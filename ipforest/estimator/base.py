@@ -34,6 +34,7 @@ from ipforest.estimator.held_out import (
     require_held_out,
     split_rows,
 )
+from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.model import BudgetedModel
 from ipforest.estimator.prices import optional_number, read_costs
 from ipforest.settings import check_fields, groups_of
@@ -327,6 +328,7 @@ class FittedWithHeldOut(PricedEstimator):
 class FittedWithWeights(BudgetedEstimator):
     """Base of the estimators that are fitted to examples with weights, and choose on others."""
 
+    @weights_as_inside
     def fit(
         self,
         X: npt.ArrayLike,

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import one_line
 
-__all__ = ["check_choice", "check_integer", "check_positive", "is_fitted"]
+__all__ = ["check_choice", "check_estimator", "check_integer", "check_positive", "is_fitted"]
 
 
 def check_integer(value: object, name: str, least: int, *, or_none: bool = False) -> None:
@@ -34,6 +34,12 @@ def check_positive(value: object, name: str) -> None:
         raise ValueError(f"{name}: expected a finite number > 0, got {one_line(repr(value))}")
 
 
+def check_estimator(value: object, name: str, *, or_none: bool = False) -> None:
+    """Require an estimator, or, where that is allowed, None; a name or a class is none."""
+    if not (or_none and value is None) and (isinstance(value, type) or not hasattr(value, "fit")):
+        raise TypeError(_no_estimator(value, name))
+
+
 def is_fitted(estimator: Any) -> bool:
     """Return whether a scikit-learn estimator is fitted.
 
@@ -47,8 +53,10 @@ def is_fitted(estimator: Any) -> bool:
     except NotFittedError:
         return False
     except (AttributeError, TypeError) as problem:
-        kind = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
-        raise TypeError(
-            f"estimator: expected an object of a class that derives from sklearn.base.BaseEstimator, got {kind}"
-        ) from problem
+        raise TypeError(_no_estimator(estimator, "estimator")) from problem
     return True
+
+
+def _no_estimator(value: object, name: str) -> str:
+    kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    return f"{name}: expected an object of a class that derives from sklearn.base.BaseEstimator, got {kind}"

@@ -25,6 +25,7 @@ from ipforest.ensemble.categories import FROM_DTYPE, is_from_dtype
 from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
+from ipforest.estimator.checks import check_estimator
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
@@ -141,6 +142,7 @@ class ManyFrontiers(JointFrontier):
             raise ValueError(f"estimators: expected a sequence of estimators, got {self.estimators!r}")
         classify = is_classifier(self)
         for estimator in self._chosen_from:
+            check_estimator(estimator, "estimators")
             name = type(estimator).__name__
             if isinstance(unfrozen(estimator), Pipeline):
                 cure = in_two_parts(f"{type(self).__name__}([FrozenEstimator(pipeline[-1])])")

@@ -22,6 +22,7 @@ from ipforest.estimator.base import warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_choice, is_fitted
 from ipforest.estimator.given import Given
 from ipforest.estimator.held_out import check_alike
+from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.vote_descent import VoteProblem
@@ -122,6 +123,7 @@ class ForestPruner(AroundEstimator, PricedEstimator):
     def _choose_pruning(self) -> Pruning:
         """Return the pruning for ``self.budget``."""
 
+    @weights_as_inside
     def fit(
         self,
         X: npt.ArrayLike,

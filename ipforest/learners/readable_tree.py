@@ -19,6 +19,7 @@ from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
 from ipforest.estimator.checks import check_integer, is_fitted
 from ipforest.estimator.given import for_inner
+from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
@@ -129,6 +130,7 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
     min_samples_leaf: int = checked(5, check_integer, 1)
     random_state: Any = None
 
+    @weights_as_inside
     def fit(
         self,
         X: npt.ArrayLike,

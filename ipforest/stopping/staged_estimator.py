@@ -18,8 +18,10 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled, weights_for
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
+from ipforest.estimator.checks import check_estimator
 from ipforest.estimator.given import Given
 from ipforest.estimator.tags import AroundEstimator
+from ipforest.settings import checked
 from ipforest.stopping.paths import StoppingPaths
 from ipforest.stopping.stages import Loss, Stage, StagesInOrder
 from ipforest.stopping.stopped import Stoppable, StoppedEstimator
@@ -46,7 +48,7 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
 
     min_classes = 1
 
-    estimator: Any = None
+    estimator: Any = checked(None, check_estimator, or_none=True)
     _: KW_ONLY
     n_jobs: int | None = None
 

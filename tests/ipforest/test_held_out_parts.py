@@ -8,13 +8,22 @@ import pytest
 from budgeted_estimators import CLASSIFIERS, REGRESSORS
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
-from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade, NestedStages
+from ipforest import (
+    BranchingCascade,
+    BudgetedClassifier,
+    BudgetPrune,
+    EarlyExit,
+    FeatureCosts,
+    NestedCascade,
+    NestedStages,
+)
+from ipforest.adaptive import AdaptLin, L1Baseline
 from ipforest.learners import BudgetRF, ReadableTree
 from ipforest.wrappers.calibration import CalibratedClassifier
 
@@ -204,7 +213,30 @@ def test_a_class_without_weight_is_known() -> None:
     ids=lambda model: type(model).__name__,
 )
 def test_weights_are_refused_where_the_model_inside_takes_none(model: Any) -> None:
+    assert not has_fit_parameter(model, "sample_weight")
     with pytest.raises(
         ValueError, match=r"^sample_weight: expected none with \w+, whose fit takes no weights, got weights"
     ):
         model.fit(X, Y, sample_weight=np.ones(80))
+
+
+def test_a_bag_of_models_without_weights_draws_examples() -> None:
+    """Bagging weighs examples instead where the signature of `fit` names weights."""
+    model = EarlyExit(BudgetRF(2, random_state=0), random_state=0)
+    assert BaggingClassifier(model, 2, random_state=0).fit(X, Y).score(X, Y) > 0.7
+    assert has_fit_parameter(EarlyExit(BudgetRF(2, random_state=0).fit(X, Y)), "sample_weight")
+
+
+@pytest.mark.parametrize(
+    ("inside", "told"),
+    [("a name", "str"), (KNeighborsClassifier, "the class KNeighborsClassifier"), (3, "int")],
+)
+@pytest.mark.parametrize(
+    "make",
+    [EarlyExit, NestedCascade, BranchingCascade, AdaptLin, L1Baseline, lambda inside: BudgetedClassifier([inside])],
+)
+def test_what_is_no_estimator_is_refused_as_such(make: Any, inside: Any, told: str) -> None:
+    model = make(inside)
+    assert has_fit_parameter(model, "groups")
+    with pytest.raises(TypeError, match=rf"^estimators?: expected an object of a class that .*, got {told}$"):
+        model.fit(X, Y)
