@@ -14,7 +14,7 @@ from ipforest._internal.words import number_of, some_of
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import Arguments, Subparsers, add_command, nonnegative_integer
 from ipforest.cli.saved_models import add_model_options, known_words, read_model, using
-from ipforest.tabular.name_matching import matched_labels
+from ipforest.tabular.name_matching import matched_labels, matched_names
 from ipforest.tabular.tables import MISSING
 
 if TYPE_CHECKING:
@@ -213,12 +213,16 @@ class SessionTable:
 
     def known(self, pairs: list[str]) -> dict[int, Any]:
         """Read ``NAME=VALUE`` pairs."""
-        typed = {}
+        typed = dict[int, Any]()
         for pair in pairs:
-            name, equals, value = pair.partition("=")
-            if not equals or name not in self._names:
+            typed_name, equals, value = pair.partition("=")
+            name = matched_names([typed_name], self._names).get(typed_name)
+            if not equals or name is None:
                 raise ValueError(f"--known: expected NAME=VALUE with one of {', '.join(self._names)}, got {pair!r}")
-            typed[self._names.index(name)] = self._cell(self._names.index(name), value)
+            column = self._names.index(name)
+            if column in typed:
+                raise ValueError(f"--known: expected one value of {name}, got another in {pair!r}")
+            typed[column] = self._cell(column, value)
         return self._told(typed)
 
     def _cell(self, column: int, text: str) -> Any:

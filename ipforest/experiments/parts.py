@@ -14,6 +14,9 @@ from ipforest._internal.arrays import Array
 from ipforest.datasets import Dataset
 from ipforest.ensemble.forest import Forest
 
+MIN_OF_CLASS = 4
+"""Of so many examples of a class, some come into each of half, a quarter and a quarter."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
@@ -54,7 +57,24 @@ def split(data: Dataset, seed: int) -> Parts:
 
 
 def split_parts(X: Array, y: Array, sizes: tuple[int, int, int], seed: int) -> Parts:
-    """Draw so many train, validation and test examples, each class in proportion."""
+    """Draw so many train, validation and test examples, each class in proportion.
+
+    Raises
+    ------
+    ValueError
+        There are too few examples, in all or of a class, or a part is smaller than the number of classes.
+    """
+    classes, counts = np.unique(y, return_counts=True)
+    if counts.min() < MIN_OF_CLASS:
+        raise ValueError(
+            f"data: expected at least {MIN_OF_CLASS} examples of each class, to train, to choose and to test on, got "
+            f"{counts.min()} of class {classes[counts.argmin()]}"
+        )
+    if min(sizes) < classes.size:
+        raise ValueError(
+            f"data: expected parts of at least {classes.size} examples, one of each class, got "
+            f"{', '.join(map(str, sizes))} to train, to choose and to test on"
+        )
     train, validation, test = sizes
     X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=train, stratify=y, random_state=seed)
     X_validation, X_test, y_validation, y_test = train_test_split(

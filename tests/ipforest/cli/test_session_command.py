@@ -227,3 +227,13 @@ def test_labels_that_are_integers_are_written_as_json(tmp_path, monkeypatch, cap
     record = json.loads(capsys.readouterr().out)
     assert record["answer"] in (0, 1, 2)
     assert record["guess"] == record["answer"]
+
+
+def test_what_is_known_goes_by_name_and_is_told_once(
+    ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = ["--model", str(ward / "model"), "--json"]
+    assert hold(monkeypatch, "quit\n", *model, "--known", "Age =50") == 0
+    assert json.loads(capsys.readouterr().out)["known"] == [["age", 50.0]]
+    assert hold(monkeypatch, "", *model, "--known", "age=50", "--known", "age=60") == 2
+    assert "--known: expected one value of age, got another in 'age=60'" in capsys.readouterr().err

@@ -18,6 +18,7 @@ from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
 from ipforest.experiments.frontier_summary import ALL, COMPOSED
 from ipforest.experiments.methods import METHODS, OURS, available
 from ipforest.experiments.options import Option, choose, least_error_in_hindsight, mix
+from ipforest.experiments.parts import half_and_quarters
 from ipforest.frontiers.joint_frontier import JointFrontier
 
 
@@ -327,3 +328,19 @@ def test_a_context_says_which_block_matters() -> None:
     np.testing.assert_array_equal(bits @ [1, 2, 4], data.y)
     shares = np.array([np.bincount(data.y[context == k], minlength=8) for k in range(5)]) / 800
     assert np.abs(shares - 1 / 8).max() < 0.06
+
+
+@pytest.mark.parametrize(
+    ("counts", "n_train", "told"),
+    [
+        ((3, 30), 16, "at least 4 examples of each class, .*, got 3 of class 0$"),
+        ((20, 20), 1, "parts of at least 2 examples, one of each class, got 1, 10, 10 to train"),
+    ],
+)
+def test_parts_have_examples_of_each_class(counts, n_train, told):
+    y = np.repeat([0, 1], counts)
+    with pytest.raises(ValueError, match=rf"^data: expected {told}"):
+        half_and_quarters(np.zeros((y.size, 1)), y, 0, most=(n_train, 10, 10))
+    for seed in range(20):
+        parts = half_and_quarters(np.zeros((34, 1)), np.repeat([0, 1], (4, 30)), seed)
+        assert all(np.unique(labels).size == 2 for labels in (parts.y_train, parts.y_validation, parts.y_test))
