@@ -93,7 +93,7 @@ class ModelledFormulation(Formulation):
         if not isinstance(model, pyo.ConcreteModel):
             raise TypeError(f"{self.name}: expected a pyomo.environ.ConcreteModel, got {type(model).__name__}")
         if any(each.sense != pyo.minimize for each in model.component_data_objects(pyo.Objective, active=True)):
-            raise ValueError(f"{self.name}: expected an objective to minimise, got one to maximise")
+            raise ValueError(f"{self.name}: expected an objective to minimise, got one to maximise; state its negative")
         model.specification = specification
         if specification.relaxed:
             pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
