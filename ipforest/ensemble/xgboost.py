@@ -120,8 +120,8 @@ def write_xgboost(trees: BoostedTrees) -> Any:
     TypeError
         They are no `BoostedTrees`.
     ValueError
-        Tests of categories, another loss than that of XGBoost's objectives, a threshold or a leaf that float32 does
-        not hold, or several classes with fewer margins.
+        Tests of categories, another loss than that of XGBoost's objectives, a leaf that float32 does not hold, or
+        several classes with fewer margins.
     """
     from xgboost import Booster
 
@@ -213,13 +213,14 @@ def _written_tree(
     """Write the nodes of one tree, with what they add to one of its margins."""
     nodes = slice(start, stop)
     is_leaf, added = trees.is_leaf[nodes], factor * trees.value[nodes, column]
-    above = np.nextafter(trees.float32_thresholds()[nodes], np.float32(np.inf))
+    with np.errstate(over="ignore"):  # all numbers are below infinity: where LightGBM tests whether a value is missing
+        above = np.nextafter(trees.float32_thresholds()[nodes], np.float32(np.inf))
     return _tree(
         number,
         np.where(is_leaf, -1, trees.left[nodes] - start).tolist(),
         np.where(is_leaf, -1, trees.right[nodes] - start).tolist(),
         np.where(is_leaf, 0, trees.feature[nodes]).tolist(),
-        [_short(each) for each in np.where(is_leaf, added, above).tolist()],
+        [_short(leaf) if ends else float(str(test)) for ends, leaf, test in zip(is_leaf, added, above, strict=True)],
         np.where(is_leaf, 0, trees.missing_left[nodes]).tolist(),
     )
 

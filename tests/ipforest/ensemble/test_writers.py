@@ -156,6 +156,23 @@ def test_what_xgboost_has_made_is_written_as_it_was(objective: str) -> None:
     np.testing.assert_array_equal(write(first, "xgboost").predict(data), booster.predict(data))
 
 
+@pytest.mark.filterwarnings("error")
+def test_lightgbms_test_of_whether_a_value_is_missing_is_written_as_xgboost() -> None:
+    """LightGBM compares with 1e300: every number goes left, a missing value right."""
+    pytest.importorskip("xgboost")
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2)).astype(np.float32)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    booster = lightgbm.train({"verbose": -1, "num_threads": 1}, lightgbm.Dataset(X, np.isnan(X[:, 0]) + 0.0), 3)
+    trees = read(booster)
+    assert trees.threshold.max() == 1e300
+    X[:4, 0] = np.finfo(np.float32).max * np.array([1, -1, 1, -1])
+    written = write(trees, "xgboost")
+    np.testing.assert_allclose(margins_of(written, X), trees.margins(X), atol=1e-6)
+    np.testing.assert_allclose(read(written).margins(X), trees.margins(X), atol=1e-6)
+
+
 def test_xgboost_keeps_names_of_classes_and_takes_trees_in_any_order() -> None:
     pytest.importorskip("xgboost")
     trees, X = trees_and_examples("multinomial logit")
