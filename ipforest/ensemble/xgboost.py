@@ -220,7 +220,10 @@ def _written_tree(
         np.where(is_leaf, -1, trees.left[nodes] - start).tolist(),
         np.where(is_leaf, -1, trees.right[nodes] - start).tolist(),
         np.where(is_leaf, 0, trees.feature[nodes]).tolist(),
-        [_short(leaf) if ends else float(str(test)) for ends, leaf, test in zip(is_leaf, added, above, strict=True)],
+        [
+            _short(leaf) if ends else float(str(test))
+            for ends, leaf, test in zip(is_leaf, added.tolist(), above, strict=True)
+        ],
         np.where(is_leaf, 0, trees.missing_left[nodes]).tolist(),
     )
 
