@@ -33,8 +33,9 @@ def add(commands: Subparsers) -> None:
         "--methods",
         nargs="+",
         action="extend",
-        metavar="NAME",
-        help="such as 'BudgetForest' 'k best, forest' (default: all installed)",
+        metavar="NAME | FILE.py:NAME",
+        help="such as 'BudgetForest' 'k best, forest' (default: all installed), or what a file defines, a "
+        "function of a task or an estimator with a frontier: the file is run",
     )
     command.add_argument(
         "--ablation",
@@ -65,14 +66,18 @@ def run(options: Arguments) -> int:
     from ipforest.experiments.frontier_page import require_comparison
     from ipforest.experiments.frontier_summary import REFERENCES, losses, mean_ranks
     from ipforest.experiments.methods import OURS
+    from ipforest.testing.subjects import find_methods
 
-    methods = list(ABLATIONS) if options.ablation else options.methods
+    methods, of_files = (None, {}) if options.methods is None else find_methods(options.methods)
+    methods = list(ABLATIONS) if options.ablation else methods
     if options.page is not None and methods is not None:
         require_comparison({*methods})
     own = [] if options.csv is None else [_own_table(options)]
     if not options.data and not own:
         raise ValueError("DATA: expected names of data sets, or a table of your own by --csv and --target, got neither")
-    experiment = frontier_experiment([*options.data, *own], methods, options.seeds, options.trees, options.rows)
+    experiment = frontier_experiment(
+        [*options.data, *own], methods, options.seeds, options.trees, options.rows, of_files
+    )
     with progress_bar("ipforest frontier", visible=not options.json) as progress:
         result = reproduce(experiment, options.out, seed=options.seed, n_jobs=options.jobs, progress=progress)
     paths = [*result.write(Path(options.out)), *_write_page(options, result.rows)]

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from hashlib import sha256
+from inspect import getsource, getsourcefile, isfunction
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,12 +21,12 @@ from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.datasets import Dataset
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.frontier_summary import draw, summarise
+from ipforest.experiments.frontier_summary import COMPOSED, draw, summarise
 from ipforest.experiments.methods import METHODS, available, choices_within
 from ipforest.experiments.metrics import area_under_roc, clipped_log_loss
 from ipforest.experiments.options import Option
 from ipforest.experiments.parts import Parts, half_and_quarters
-from ipforest.experiments.tasks import Task
+from ipforest.experiments.tasks import Method, Task
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier
@@ -59,6 +63,9 @@ ABLATIONS: Mapping[str, JointFrontier] = {
 KNOWN = {**METHODS, **ABLATIONS}
 """Everything that `run` can train, by its name."""
 
+OwnMethods: TypeAlias = Mapping[str, Method | JointFrontier]
+"""Methods that are not of this package, by names that no other has."""
+
 
 def drawn(data: Dataset, seed: int, n_rows: int = PARTS[0]) -> tuple[Parts, FeatureCosts]:
     """Draw half, a quarter and a quarter of a data set, and no more than `PARTS`; "letter" is A-M against N-Z.
@@ -81,13 +88,13 @@ def budgets_for(costs: FeatureCosts) -> tuple[float, ...]:
     return tuple(float(f"{budget:.3g}") for budget in np.geomspace(2 * min(paid), 0.6 * sum(paid), N_BUDGETS))
 
 
-def run(tables: Mapping[str, Dataset], cell: Cell) -> list[Record]:
+def run(tables: Mapping[str, Dataset], cell: Cell, own: OwnMethods | None = None) -> list[Record]:
     """Train one method on one seed's parts, and choose for each budget on the validation part."""
     name = cell["data"]
     data = tables[name] if name in tables else datasets.load(name)
     parts, costs = drawn(data, cell["seed"], cell.get("most", PARTS[0]))
     task = Task(parts, costs, budgets_for(costs), cell["trees"], cell["seed"])
-    choices = choices_within(KNOWN[cell["method"]], task)
+    choices = choices_within({**KNOWN, **(own or {})}[cell["method"]], task)
     return [
         {
             "budget": budget,
@@ -111,12 +118,22 @@ def _of_probabilities(y: Array, option: Option) -> dict[str, float | None]:
     return {"auc": area_under_roc(y, option.outputs), "log_loss": clipped_log_loss(y, option.outputs)}
 
 
+def _source_of(method: Method | JointFrontier) -> str:
+    """Return the SHA-256 of what defines a method: its file, in a notebook its lines, and an estimator's settings."""
+    definition: Any = method if isfunction(method) else type(method)
+    file = getsourcefile(definition)
+    text = Path(file).read_text(encoding="utf-8") if file and Path(file).is_file() else getsource(definition)
+    settings = "" if isfunction(method) else repr(method)
+    return sha256(f"{text}\n{settings}".encode()).hexdigest()
+
+
 def frontier_experiment(
     data_sets: Sequence[str | Dataset],
     methods: Sequence[str] | None = None,
     n_seeds: int = 5,
     n_trees: int = 100,
     n_rows: int = PARTS[0],
+    own_methods: OwnMethods | None = None,
 ) -> Experiment:
     """Describe the comparison of methods on data sets, as `ipforest.experiments.experiment.reproduce` runs it.
 
@@ -125,29 +142,38 @@ def frontier_experiment(
     data_sets : sequence of str or Dataset
         Names for `ipforest.datasets.load`, or data sets of your own, whose names are others.
     methods : sequence of str, optional
-        Keys of `METHODS` or `ABLATIONS`; by default all of the first whose library is installed.
+        Keys of `METHODS` or `ABLATIONS`; by default all of the first whose library is installed. Your own come in
+        addition.
     n_seeds : int
     n_trees : int
         Trees of the forests of other people's methods; boosting has up to four times as many rounds.
     n_rows : int
         Most examples to train on, and half of it to choose on.
+    own_methods : mapping from str to callable or estimator, optional
+        See `ipforest.experiments.tasks.Method`. Cells that are there are used as long as the file that defines the
+        method stays the same.
 
     Raises
     ------
     ValueError
-        An unknown method, or two data sets of one name.
+        An unknown method, a method of yours that has the name of another, or two data sets of one name.
     """
+    own = dict(own_methods or {})
     tables = {data.name: data for data in data_sets if isinstance(data, Dataset)}
     named = [data if isinstance(data, str) else data.name for data in data_sets]
     repeated = [name for name in named if named.count(name) > 1 or (name in tables and name in datasets.names())]
     if repeated:
         raise ValueError(f"data_sets: expected a name for each, got {repeated[0]!r} twice; name your own differently")
     chosen = available(METHODS) if methods is None else list(methods)
+    taken = [name for name in own if name in KNOWN or name in COMPOSED]
+    if taken:
+        raise ValueError(f"own_methods: expected names that no other method has, got {taken[0]!r}")
     unknown = [name for name in chosen if name not in KNOWN]
     if unknown:
         raise ValueError(f"methods: expected some of {', '.join(map(repr, KNOWN))}, got {unknown[0]!r}")
 
     told = {name: {"rows": data.fingerprint()} for name, data in tables.items()}
+    written = {name: {"source": _source_of(method)} for name, method in own.items()}
     limit = {} if n_rows == PARTS[0] else {"most": n_rows}
 
     def cells(quick: bool, seed: int) -> list[Cell]:
@@ -158,19 +184,20 @@ def frontier_experiment(
                 "trees": n_trees,
                 "seed": seed + number,
                 **told.get(name, {}),
+                **written.get(method, {}),
                 **limit,
                 **PROTOCOL,
             }
             for number in range(1 if quick else n_seeds)
             for name in named
-            for method in chosen
+            for method in (*chosen, *own)
         ]
 
     return Experiment(
         name="frontier",
         title="Error against average cost: everything people use, and what is here",
         source="this package",
-        steps=Steps(cells, partial(run, tables), summarise, draw),
+        steps=Steps(cells, partial(run, tables, own=own), summarise, draw),
         differs=(
             f"at most {n_rows}, {n_rows // 2} and {PARTS[2]} examples to train, choose and test on",
             "everything is chosen on validation examples; stopping levels are cross-fitted there",

@@ -191,10 +191,28 @@ def choices_within(method: Method | JointFrontier, task: Task) -> Choices:
     if isinstance(method, JointFrontier):
         plain, mixed, options = _own_choices(method, task)
     else:
-        options = [majority(task.parts), *method(task)]
+        options = [majority(task.parts), *_options_of(method, task)]
         plain, mixed = ([take(options, budget) for budget in task.budgets] for take in (choose, mix))
     hindsight = [least_error_in_hindsight(options, budget) for budget in task.budgets]
     return Choices(tuple(plain), tuple(mixed), tuple(hindsight), task.training.seconds)
+
+
+def _options_of(method: Method, task: Task) -> list[Option]:
+    """Let a method train.
+
+    Raises
+    ------
+    TypeError
+        It does not give options.
+    """
+    answer, name = method(task), getattr(method, "__name__", "method")
+    options = [*answer] if isinstance(answer, Iterable) else [answer]
+    for option in options:
+        if not isinstance(option, Option):
+            raise TypeError(
+                f"{name}: expected options, as of Option.measured(task.parts, answer), got {type(option).__name__}"
+            )
+    return options
 
 
 def _own_choices(estimator: JointFrontier, task: Task) -> tuple[list[Option], list[Option], list[Option]]:

@@ -46,10 +46,21 @@ class Option:
 
     @classmethod
     def measured(cls, parts: Parts, answer: Callable[[Array], Answer]) -> Self:
-        """Measure on the validation and on the test part what is answered about examples."""
+        """Measure on the validation and on the test part what is answered about examples.
+
+        Raises
+        ------
+        ValueError
+            Labels or costs are not one for each example, or a cost is not finite.
+        """
         numbers, outputs = list[float](), None
         for X, y in parts.held_out:
             labels, paid, outputs = answer(X)
+            for name, given in (("labels", labels), ("paid", paid)):
+                if np.shape(given) != y.shape:
+                    raise ValueError(f"{name}: expected shape {y.shape}, one for each example, got {np.shape(given)}")
+            if not np.isfinite(paid).all():
+                raise ValueError("paid: expected finite numbers, got others; a cost is what an example pays")
             numbers += [float(np.mean(paid)), float(np.mean(labels != y))]
         return cls(*numbers, outputs=None if outputs is None else outputs.astype(np.float32))
 

@@ -123,6 +123,7 @@ class Task:
 
 
 Method: TypeAlias = Callable[[Task], Iterable[Option]]
+"""Trains on a task's first part, and gives all that it can do with its models."""
 
 
 def whole(trees: Forest | BoostedTrees, task: Task, columns: Array | None = None) -> Option:

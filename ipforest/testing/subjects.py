@@ -1,9 +1,9 @@
-"""Formulations and solvers by their name, or from a file that defines or registers them."""
+"""Formulations, solvers and methods of experiments by their name, or from a file that defines or registers them."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,22 @@ def registered_solver(text: str) -> str:
     elif found.name not in SOLVERS:
         SOLVERS.add(found)
     return found.name if isinstance(found, SolverInfo) else text.rpartition(":")[2]
+
+
+def find_methods(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Part methods of the frontier into names, and those that files define: functions of a task, or estimators.
+
+    Raises
+    ------
+    ValueError
+        A file does not run, or defines nothing of that name.
+    OSError
+        There is no such file.
+    """
+    from ipforest.frontiers.joint_frontier import JointFrontier
+
+    own = {text: _of_file(text, {}, JointFrontier, lambda each: each) for text in texts if ".py:" in text}
+    return [text for text in texts if text not in own], {text.rpartition(":")[2]: found for text, found in own.items()}
 
 
 def _of_file(text: str, registry: Mapping[str, Any], kind: type, function_of: Callable[[Any], Any]) -> Any:

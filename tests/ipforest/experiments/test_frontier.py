@@ -226,6 +226,65 @@ def test_the_command_compares_on_a_table_of_words_and_missing_values(
     assert "DATA: expected names of data sets, or a table of your own" in capsys.readouterr().err
 
 
+OF_A_FILE = """
+import numpy as np
+from ipforest.experiments.options import Answer, Option
+
+def always_first(task):
+    yield Option.measured(task.parts, lambda X: Answer(np.zeros(len(X), dtype=int), np.ones(len(X))))
+"""
+
+
+def test_a_method_of_a_file_is_compared_and_run_again_when_the_file_changes(tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(OF_A_FILE)
+    run = [
+        "frontier",
+        "iris",
+        "--methods",
+        f"{file}:always_first",
+        "--seeds",
+        "1",
+        "--out",
+        str(tmp_path / "out"),
+        "--json",
+    ]
+    assert main(run) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["method"] for row in rows} == {"always_first"}
+    n_cells = len([*(tmp_path / "out").rglob("*.json")])
+    assert main(run) == 0
+    assert len([*(tmp_path / "out").rglob("*.json")]) == n_cells
+    file.write_text(OF_A_FILE.replace("np.zeros(len(X), dtype=int)", "np.full(len(X), 2)"))
+    assert main(run) == 0
+    assert len([*(tmp_path / "out").rglob("*.json")]) == n_cells + 1
+
+
+def test_a_method_that_gives_no_options_is_named() -> None:
+    def gives(answer: Any) -> Any:
+        def method(task: Any) -> Any:
+            return answer(task)
+
+        return frontier_experiment(["iris"], [], n_seeds=1, own_methods={"mine": method})
+
+    def answers(labels: Any, paid: Any) -> Any:
+        return lambda task: [Option.measured(task.parts, lambda X: (labels(len(X)), paid(len(X)), None))]
+
+    for answer, error, message in (
+        (lambda task: None, TypeError, "method: expected options, as of Option.measured.*, got NoneType"),
+        (lambda task: [3], TypeError, "method: expected options, .*, got int"),
+        (answers(np.ones, lambda n: 3.0), ValueError, r"paid: expected shape \(\d+,\), one for each example, got \(\)"),
+        (answers(lambda n: np.ones((n, 1)), np.ones), ValueError, r"labels: expected shape .* got \(\d+, 1\)"),
+        (answers(np.ones, lambda n: np.full(n, np.nan)), ValueError, "paid: expected finite numbers"),
+    ):
+        steps = gives(answer).steps
+        with pytest.raises(error, match=message):
+            steps.run(steps.cells(False, 0)[0])
+    for name in ("BudgetForest", "best of others"):
+        with pytest.raises(ValueError, match=f"own_methods: expected names that no other method has, got '{name}'"):
+            frontier_experiment(["iris"], [], own_methods={name: BudgetForest()})
+
+
 @pytest.mark.slow
 def test_estimators_that_choose_themselves_are_not_chosen_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the larger budget it errs more on validation than within the smaller, and is taken all the same."""
