@@ -173,9 +173,14 @@ def require_features_of(estimator: Any, n_features: int, names: Sequence[str] | 
     ------
     ValueError
         Another number of columns, or columns that are missing, unknown, or in another order.
+    TypeError
+        The estimator does not tell how many it was trained on.
     """
-    if n_features != estimator.n_features_in_:
-        raise ValueError(f"X: expected {estimator.n_features_in_} columns as in training, got {n_features}")
+    n_trained = getattr(estimator, "n_features_in_", None)
+    if n_trained is None:
+        raise TypeError(f"estimator: expected one with n_features_in_, got {type(estimator).__name__} without it")
+    if n_features != n_trained:
+        raise ValueError(f"X: expected {n_trained} columns as in training, got {n_features}")
     trained = getattr(estimator, "feature_names_in_", None)
     if names is not None and trained is not None:
         require_same_columns(names, [*map(str, trained)], "X", "estimator.feature_names_in_")

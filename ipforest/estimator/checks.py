@@ -35,9 +35,20 @@ def check_positive(value: object, name: str) -> None:
 
 
 def is_fitted(estimator: Any) -> bool:
-    """Return whether a scikit-learn estimator is fitted."""
+    """Return whether a scikit-learn estimator is fitted.
+
+    Raises
+    ------
+    TypeError
+        It is a class, or has not what scikit-learn asks of an estimator.
+    """
     try:
         check_is_fitted(estimator)
     except NotFittedError:
         return False
+    except (AttributeError, TypeError) as problem:
+        kind = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
+        raise TypeError(
+            f"estimator: expected an object of a class that derives from sklearn.base.BaseEstimator, got {kind}"
+        ) from problem
     return True

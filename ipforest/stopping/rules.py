@@ -105,6 +105,9 @@ def _answered(rule: FittedRule, stage: int, signal: FloatArray, memory: IntArray
         raise TypeError(f"{expected} to return numbers, got none: {problem}") from None
     if keen.shape != signal.shape or remembered.shape != signal.shape:
         raise ValueError(f"{expected} to return shapes {signal.shape}, got {keen.shape} and {remembered.shape}")
+    if not all(isinstance(part, np.ndarray) for part in answer):
+        kinds = " and ".join(type(part).__name__ for part in answer)
+        raise TypeError(f"{expected} to return arrays, got {kinds}")
     if remembered.dtype.kind not in "iub":
         raise TypeError(f"{expected} to return a memory of integers, got {remembered.dtype}")
     if np.isnan(keen).any():

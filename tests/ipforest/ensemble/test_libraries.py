@@ -1,15 +1,19 @@
 """read and write: which models are taken, and what is said of others."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from fitted_forests import KINDS, examples, fitted
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from ipforest import BudgetPrune, EarlyExit
 from ipforest.ensemble import Forest, libraries, read, write
 
 X = examples(50, seed=9)[0]
@@ -89,3 +93,39 @@ def test_a_reader_of_ones_own_may_be_the_function_itself(monkeypatch):
     trees = read(DecisionTreeClassifier().fit(X, X[:, 0] > 9))
     monkeypatch.setitem(libraries.READERS, OfMine.__module__.partition(".")[0], lambda model: trees)
     assert read(OfMine()) is trees
+
+
+class Fitted(ClassifierMixin, BaseEstimator):
+    """A fitted classifier of another package."""
+
+    def __init__(self, trees: Any = None) -> None:
+        self.trees = trees
+
+    def fit(self, X: Any, y: Any) -> Any:
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @property
+    def classes_(self) -> Any:
+        return self.trees.classes
+
+
+def test_a_model_of_ones_own_reader_goes_into_estimators(monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    trees = read(GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y))
+    monkeypatch.setitem(libraries.READERS, Fitted.__module__.partition(".")[0], lambda model: model.trees)
+    for kind in (BudgetPrune, EarlyExit):
+        with pytest.raises(TypeError, match=r"estimator: expected one with n_features_in_, got Fitted without it"):
+            kind(Fitted(trees), budget=3, random_state=0).fit(X, y)
+    monkeypatch.setattr(Fitted, "n_features_in_", X.shape[1], raising=False)
+    for kind in (BudgetPrune, EarlyExit):
+        assert kind(Fitted(trees), budget=3, random_state=0).fit(X, y).cost(X).mean() < 4
+
+
+def test_a_model_that_is_no_estimator_of_scikit_learns_kind_is_named():
+    X, y = load_breast_cancer(return_X_y=True)
+    for other, kind in ((OfMine(), "OfMine"), (3, "int"), (DecisionTreeClassifier, "the class DecisionTreeClassifier")):
+        with pytest.raises(TypeError, match=f"estimator: expected an object of a class .*BaseEstimator, got {kind}"):
+            EarlyExit(other, budget=3).fit(X, y)

@@ -269,13 +269,24 @@ def answering(answer: Any) -> Any:
             r"to return numbers, got none: could",
         ),
         (lambda stage, signal, memory: (0.5, memory), ValueError, r"to return shapes \(\d+,\), got \(\) and"),
+        (lambda stage, signal, memory: ([*signal], memory), TypeError, r"to return arrays, got list and ndarray$"),
         (lambda stage, signal, memory: (signal, signal), TypeError, r"to return a memory of integers, got float64$"),
         (lambda stage, signal, memory: (signal + np.nan, memory), ValueError, r"to return numbers, got nan at stage 0"),
         (lambda stage, signal, memory: (signal - signal.max(initial=0), memory), ValueError, r"on each example alone"),
         (lambda stage, signal, memory: (np.argsort(-signal), memory), ValueError, r"on each example alone"),
         (lambda stage, signal, memory: (signal + memory, np.arange(len(signal))), ValueError, r"on each example alone"),
     ],
-    ids=["no memory", "words", "a scalar", "memory of floats", "nan", "less the largest", "ranks", "by position"],
+    ids=[
+        "no memory",
+        "words",
+        "a scalar",
+        "a list",
+        "memory of floats",
+        "nan",
+        "less the largest",
+        "ranks",
+        "by position",
+    ],
 )
 def test_a_rule_that_answers_otherwise_than_a_session_asks_is_refused(
     answer: Any, problem: type[Exception], text: str
