@@ -197,7 +197,7 @@ def frontier_experiment(
         name="frontier",
         title="Error against average cost: everything people use, and what is here",
         source="this package",
-        steps=Steps(cells, partial(run, tables, own=own), summarise, partial(draw, own_methods=tuple(own))),
+        steps=Steps(cells, partial(run, tables, own=own), summarise, draw),
         differs=(
             f"at most {n_rows}, {n_rows // 2} and {PARTS[2]} examples to train, choose and test on",
             "everything is chosen on validation examples; stopping levels are cross-fitted there",

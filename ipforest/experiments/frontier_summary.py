@@ -291,9 +291,9 @@ def draw(records: list[Record], rows: list[Record], own_methods: Sequence[str] =
         draw_ranks(halves[1].add_subplot(), found)
     for place, (data, methods) in enumerate(table.items(), start=1):
         axes = upper.add_subplot(n_lines, min(3, len(table)), place)
-        shown = {*COMPOSED, *OURS, *own_methods, *(METHODS if "best of others" not in methods else ())}
+        hidden = METHODS.keys() - {*OURS} if "best of others" in methods else set()
         for method, runs in methods.items():
-            if method in shown:
+            if method not in hidden:
                 errors = 100 * np.array([errors for _, errors in runs.values()])
                 budgets = next(iter(runs.values()))[0]
                 spread = [standard_error(column) for column in errors.T]

@@ -1,7 +1,7 @@
 """Measure the exact solvers and the whole path: seconds and peak memory.
 
 Peers: HiGHS on the linear program (small sizes), and OR-Tools' maximum flow through another interpreter, named by the
-environment variable IPFOREST_ORTOOLS_PYTHON (OR-Tools and highspy cannot live in one process).
+environment variable IPFOREST_ORTOOLS_PYTHON (some versions of OR-Tools and highspy cannot live in one process).
 """
 
 from __future__ import annotations
