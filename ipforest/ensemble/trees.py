@@ -26,7 +26,12 @@ from ipforest._internal.arrays import (
     read_only,
 )
 from ipforest._internal.examples import other_than_numbers, refuse_other_tables, with_nan
-from ipforest._internal.feature_names import checked_names, require_columns_of_training, require_same_columns
+from ipforest._internal.feature_names import (
+    checked_names,
+    in_pandas,
+    require_columns_of_training,
+    require_same_columns,
+)
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble import routing
 from ipforest.ensemble.categories import Categories
@@ -372,7 +377,7 @@ class Trees:
 
     def _other_than_numbers(self, X: Any) -> str:
         """Tell the first column that holds none, and how categories are given."""
-        frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+        frame = in_pandas(X)
         for label, column in frame.items() if isinstance(frame, pd.DataFrame) else ():
             cells = other_than_numbers(column)
             if not cells.empty:

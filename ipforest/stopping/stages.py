@@ -330,8 +330,10 @@ class StagesInOrder:
     def at_once(self, purse: Purse) -> Walk | None:
         """Give a walk from stage to stage, where kernels know the models, the routers and the rule."""
         routers = [router for stage in self.stages if (router := stage.router_tree) is not None]
+        if len(routers) < len(self.stages) or not hasattr(self._rule, "tables"):
+            return None
         read_in = self._read.joined
-        if len(routers) < len(self.stages) or read_in is None or not hasattr(self._rule, "tables"):
+        if read_in is None:
             return None
         constants = [stage.constant for stage in self.stages]
         features = [stage.features for stage in self.stages]
@@ -558,7 +560,9 @@ def _with_forests(stage: Stage, forests: Sequence[Forest | None]) -> Stage:
 
 def _without_counts(stage: Stage) -> Stage:
     """Return a stage whose forests know no more than what their leaves answer."""
-    return _with_forests(stage, [forest.without_counts() for forest in _own_forests(stage)])
+    forests = [forest.without_counts() for forest in _own_forests(stage)]
+    stage.rest()
+    return _with_forests(stage, forests)
 
 
 def _trees_in(model: Any) -> Sequence[Forest | BoostedTrees] | None:
