@@ -18,20 +18,23 @@ from ipforest.experiments.frontier_summary import (
     mean_ranks,
 )
 
-FRONT_END = "BudgetedClassifier"
-COMPARED = (FRONT_END, f"{FRONT_END}, mixed", "best of ours", "best of ours, mixed")
+FRONT_ENDS = ("BudgetedClassifier", "BudgetedRegressor")
+COMPARED = (*FRONT_ENDS, *(f"{name}, mixed" for name in FRONT_ENDS), "best of ours", "best of ours, mixed")
 
 EXPLAINED = """*Area* is the mean test error over the budgets on a logarithmic scale, in %; differences are paired,
 seed by seed. The references, the rule for losses and what else is measured are those of the
 [protocol](frontier-protocol.md). Where two numbers stand, the second is that of the best of others."""
 
 
-def require_comparison(methods: Set[str]) -> None:
-    """Require the front end, and a method to compare it with."""
-    if FRONT_END not in methods or methods.isdisjoint(OTHERS):
-        raise ValueError(
-            f"methods: expected {FRONT_END} and one that is not of this package, got {', '.join(sorted(methods))}"
-        )
+def require_comparison(methods: Set[str]) -> str:
+    """Require the front end, whose name is returned, and a method to compare it with."""
+    for name in FRONT_ENDS:
+        if name in methods and not methods.isdisjoint(OTHERS):
+            return name
+    raise ValueError(
+        f"methods: expected {' or '.join(FRONT_ENDS)} and one that is not of this package, "
+        f"got {', '.join(sorted(methods))}"
+    )
 
 
 def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -> str:
@@ -57,10 +60,10 @@ def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -
     ValueError
         The front end, or a method to compare it with, is not among the rows.
     """
-    require_comparison({row["method"] for row in rows})
+    front_end = require_comparison({row["method"] for row in rows})
     areas = {(row["data"], row["method"]): row for row in rows if row["budget"] == AREA}
-    data_sets = [data for data, method in areas if method == FRONT_END and data != ALL]
-    seeds = [areas[data, FRONT_END]["seeds"] for data in data_sets]
+    data_sets = [data for data, method in areas if method == front_end and data != ALL]
+    seeds = [areas[data, front_end]["seeds"] for data in data_sets]
     return (
         "\n\n".join(
             [
@@ -69,8 +72,8 @@ def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -
                 EXPLAINED,
                 "## Against the references\n\n" + records_to_markdown(list(_headline(rows, areas, data_sets))),
                 "## The front end, data set by data set\n\n"
-                + records_to_markdown(list(_by_data_set(areas, data_sets))),
-                "## Budgets at which it is behind\n\n" + _behind(rows),
+                + records_to_markdown(list(_by_data_set(areas, front_end, data_sets))),
+                "## Budgets at which it is behind\n\n" + _behind([row for row in rows if row["method"] == front_end]),
                 "## All methods\n\n" + records_to_markdown(list(_by_method(rows, areas, data_sets))) + _ranks(rows),
             ]
         )
@@ -104,9 +107,9 @@ def _headline(
                 }
 
 
-def _by_data_set(areas: dict[tuple[str, str], Record], data_sets: Sequence[str]) -> Iterator[Record]:
+def _by_data_set(areas: dict[tuple[str, str], Record], front_end: str, data_sets: Sequence[str]) -> Iterator[Record]:
     for data in data_sets:
-        own = areas[data, FRONT_END]
+        own = areas[data, front_end]
         reference = areas.get((data, "best of others"), {})
         yield {
             "data": data,
@@ -121,8 +124,8 @@ def _by_data_set(areas: dict[tuple[str, str], Record], data_sets: Sequence[str])
 
 
 def _behind(rows: Sequence[Record]) -> str:
-    """List where the front end is behind a reference by two paired standard errors, and where by more than chance."""
-    if all(row["seeds"] == 1 for row in rows if row["method"] == FRONT_END):
+    """List where a method is behind a reference by two paired standard errors, and where by more than chance."""
+    if all(row["seeds"] == 1 for row in rows):
         return "One seed has no standard error, and cannot tell."
     found = [
         {
@@ -134,7 +137,7 @@ def _behind(rows: Sequence[Record]) -> str:
         }
         for prefix, reference in REFERENCES.items()
         for row in rows
-        if row["method"] == FRONT_END and row["budget"] != AREA and row["seeds"] > 1
+        if row["budget"] != AREA and row["seeds"] > 1
         if row[f"{prefix}difference"] > STANDARD_ERRORS * row[f"{prefix}difference_se"]
     ]
     return records_to_markdown(found) if found else "None."

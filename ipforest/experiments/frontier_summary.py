@@ -16,7 +16,18 @@ from ipforest.experiments.experiment import Record
 from ipforest.experiments.methods import METHODS, OURS
 from ipforest.experiments.rows import grouped, mean_and_error, standard_error
 
-__all__ = ["ALL", "AREA", "COMPOSED", "REFERENCES", "areas_by_method", "draw", "losses", "mean_ranks", "summarise"]
+__all__ = [
+    "ALL",
+    "AREA",
+    "COMPOSED",
+    "MEASURES",
+    "REFERENCES",
+    "areas_by_method",
+    "draw",
+    "losses",
+    "mean_ranks",
+    "summarise",
+]
 
 AREA = "area"
 """Stands for the budget in rows of the mean error over budgets on a logarithmic scale."""
@@ -28,6 +39,9 @@ TINY = 1e-12
 
 STANDARD_ERRORS = 2
 """How many paired standard errors a difference must exceed to count, at one budget looked at alone."""
+
+MEASURES = ("test error, %", "squared test error, % of the variance")
+"""What the error is of classes and of numbers."""
 
 OF_CHOSEN = ("auc", "log_loss", "regret")
 """Means of the chosen options: area under the ROC curve, log loss, and error less the least in hindsight, in points."""
@@ -58,7 +72,7 @@ COMPOSED: Mapping[str, Composed] = {
     "best of others, stopped or mixed": Composed(STOPPED_OTHERS, mixes=True),
     "best of ours": Composed(OURS),
     "best of ours, mixed": Composed(OURS, mixes=True),
-    "BudgetedClassifier, mixed": Composed(("BudgetedClassifier",), mixes=True),
+    **{f"{name}, mixed": Composed((name,), mixes=True) for name in ("BudgetedClassifier", "BudgetedRegressor")},
 }
 """Of equal validation errors, up to rounding, the cheapest is taken. A peer's model with our stopping is on both sides.
 """
@@ -279,7 +293,7 @@ def _mean_ranks(methods: dict[str, Runs]) -> dict[str, Array]:
     return dict(zip(methods, np.column_stack([ranks, ranks.mean(axis=1)]), strict=True))
 
 
-def draw(records: list[Record], rows: list[Record], own_methods: Sequence[str] = ()) -> Figure:
+def draw(records: list[Record], rows: list[Record], *, measure: str = MEASURES[0]) -> Figure:
     """Draw test error against budget, one panel per data set; below them the mean ranks, if there are enough."""
     table, found = _table(with_composed(records)), mean_ranks(rows)
     n_lines = -(-len(table) // 3)
@@ -305,6 +319,6 @@ def draw(records: list[Record], rows: list[Record], own_methods: Sequence[str] =
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_title(data)
         axes.set_xlabel("average cost, at most")
-        axes.set_ylabel("test error, %")
+        axes.set_ylabel(measure)
     axes.legend(fontsize=7)
     return figure

@@ -187,7 +187,7 @@ def record_paths(
         What each example may pay at most.
     loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
         What stopping with such outputs, shape (n_samples, n_outputs), loses; by default 1 for a wrong label, or what
-        it costs.
+        it costs. To be given for targets.
     answers : StageOutputs, optional
         Notes what is answered at each stage.
     """
