@@ -196,6 +196,7 @@ def test_a_round_keeps_the_cap() -> None:
         ({"hdl": 1, "ldl": 2}, r"^feature: expected the name of a feature or a column 0\.\.4, got 'ldl'"),
         ({}, r"^round: expected values of hdl, scan, sugar, weight, got none$"),
         ({"hdl": 1, "scan": "high"}, r"^scan: expected a number, got 'high'$"),
+        ({"hdl": 1, "scan": "1_000"}, r"^scan: expected a number, got '1_000'$"),
         ({"hdl": 1, "scan": np.inf}, "^scan: expected finite float32 values or NaN, got"),
     ],
 )
