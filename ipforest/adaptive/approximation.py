@@ -228,7 +228,7 @@ class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut)
             self.costs_ = self.estimator_.costs_
         if unseen:
             return class_probabilities(self.estimator_, table)
-        return cross_fitted(self.estimator_, table, training.y, n_folds, self.random_state)
+        return cross_fitted(self.estimator_, table, training.y, n_folds, self.random_state, given.groups_to_train)
 
     def _codes(self, labels: Array) -> IntArray:
         """Return the number of each label's class."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled, weights_for
 from ipforest._internal.feature_names import column_labels
 from ipforest.estimator.model import BudgetedModel
@@ -32,7 +32,7 @@ class Given(NamedTuple):
         Whether weights were given.
     random : RandomState
         As drawing the parts left it.
-    groups : array, shape (n_samples,), or None
+    groups : ndarray, shape (n_samples,), or None
         Examples of one group are in one part.
     """
 
@@ -42,7 +42,7 @@ class Given(NamedTuple):
     held_out: IntArray
     is_weighted: bool
     random: np.random.RandomState
-    groups: Any = None
+    groups: Array | None = None
 
     def for_inner(self, estimator: Any) -> dict[str, Any]:
         """Give the weights, and the groups if it holds out examples itself, of what an inner estimator is trained on.
@@ -55,6 +55,16 @@ class Given(NamedTuple):
         return for_inner(estimator, self.rows, self.examples.weight if self.is_weighted else None, self.groups)
 
     @property
+    def weight_to_train(self) -> FloatArray | None:
+        """What the examples trained on weigh, shape (n_training,), if weights were given."""
+        return self.examples.weight[self.rows] if self.is_weighted else None
+
+    @property
+    def groups_to_train(self) -> Array | None:
+        """The groups of the examples trained on, shape (n_training,)."""
+        return None if self.groups is None else self.groups[self.rows]
+
+    @property
     def table_to_train(self) -> Any:
         """The examples trained on, those of a data frame as they came, for models that know columns by their names."""
         if column_labels(self.table) is None:
@@ -62,12 +72,14 @@ class Given(NamedTuple):
         return self.table if self.rows.size == self.examples.y.size else _safe_indexing(self.table, self.rows)
 
 
-def for_inner(estimator: Any, rows: IntArray | slice, weight: FloatArray | None, groups: Any) -> dict[str, Any]:
+def for_inner(
+    estimator: Any, rows: IntArray | slice, weight: FloatArray | None, groups: Array | None
+) -> dict[str, Any]:
     """Give what an inner estimator is told about the rows that it is trained on; see `Given.for_inner`."""
     told = weights_for(estimator, None if weight is None else weight[rows])
     if groups is None or not isinstance(estimator, BudgetedModel):
         return told
-    return told | {"groups": np.asarray(groups)[rows]}
+    return told | {"groups": groups[rows]}
 
 
 def check_inner_estimator(outer: Any, inner: Any) -> None:

@@ -255,7 +255,7 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     classes_ = None
 
     @abstractmethod
-    def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
+    def _members(self, training: Labelled, validation: Labelled, given: Given, work: Work) -> Iterator[Member]:
         """Train ensembles on float32 examples, as long as there is time, and measure them on others."""
 
     @abstractmethod
@@ -278,7 +278,7 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         """Train the members, and put together the frontier; an outer estimator says what time there is."""
         sample = sample_of(validation, MOST_STOPPING_ROWS, given.random)
         sample = sample._replace(X=sample.X.astype(np.float32, copy=False))
-        self.members_ = tuple(self._members(training, sample, given.random, Work() if work is None else work))
+        self.members_ = tuple(self._members(training, sample, given, Work() if work is None else work))
         if not self.members_:
             raise TimeIsOver
         self.n_validation_ = int(sample.y.size)
@@ -450,8 +450,8 @@ class GrownFrontier(JointFrontier):
     def _n_expected(self) -> int:
         """About how many members there will be."""
 
-    def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
-        made = self._made(training, validation, random, work)
+    def _members(self, training: Labelled, validation: Labelled, given: Given, work: Work) -> Iterator[Member]:
+        made = self._made(training, validation, given.random, work)
         return work.through(made, self._n_expected, type(self).__name__)
 
     def _prunings(self, instance: PruningInstance, work: Work) -> list[tuple[Any, Pruning]]:

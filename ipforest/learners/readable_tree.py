@@ -19,6 +19,7 @@ from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
 from ipforest.estimator.checks import check_integer, is_fitted
 from ipforest.estimator.given import for_inner
+from ipforest.estimator.held_out import checked_groups
 from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.learners.budget_prune import BudgetPrune
@@ -158,10 +159,11 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
         require_rows_in_order(X, y)
         model = unfrozen(self.estimator)
         weight = None if sample_weight is None else checked_weight(sample_weight, X, np.asarray(y))
+        labels = checked_groups(groups, X, np.shape(y)[0])
         if is_fitted(model):
             self.estimator_ = model
         else:
-            self.estimator_ = clone(model).fit(X, y, **for_inner(model, slice(None), weight, groups))
+            self.estimator_ = clone(model).fit(X, y, **for_inner(model, slice(None), weight, labels))
         self.costs_, self.split_cost_ = self.estimator_.costs_, self.estimator_.split_cost_
         self.class_costs_, self.categories_ = self.estimator_.class_costs_, self.estimator_.categories_
         self.n_features_in_ = self.estimator_.n_features_in_

@@ -53,13 +53,11 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
     n_jobs: int | None = None
 
     @abstractmethod
-    def _alternatives(
-        self, training: Labelled, weight: FloatArray | None, validation: Labelled
-    ) -> list[tuple[Stage, ...]]:
+    def _alternatives(self, training: Labelled, validation: Labelled, given: Given) -> list[tuple[Stage, ...]]:
         """Train stages, or several alternatives of them."""
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
-        alternatives = self._alternatives(training, training.weight if given.is_weighted else None, validation)
+        alternatives = self._alternatives(training, validation, given)
         self.candidates_ = tuple(self._candidate(stages, validation) for stages in alternatives)
         curves = [learnt.curve for candidate in self.candidates_ for learnt in candidate.learnt]
         return Frontier.of_points(point for curve in curves for point in zip(curve.cost, curve.error, strict=True))

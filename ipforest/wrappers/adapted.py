@@ -27,7 +27,7 @@ from ipforest.estimator import BudgetedEstimator, split_rows
 from ipforest.estimator.base import FittedWithWeights
 from ipforest.estimator.checks import is_fitted
 from ipforest.estimator.given import for_inner
-from ipforest.estimator.held_out import check_held_out, check_validation_part, require_held_out
+from ipforest.estimator.held_out import check_held_out, check_validation_part, checked_groups, require_held_out
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together
 from ipforest.session import Seller
@@ -152,6 +152,7 @@ class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):  #
         check_classification_targets(y)
         X, y = indexable(X, y)
         weight = None if sample_weight is None else checked_weight(sample_weight, X, y)
+        groups = checked_groups(groups, X, y.size)
         held_out: tuple[Any, Any] = X, y
         held_out_weight = weight
         if is_fitted(inner):
@@ -160,7 +161,6 @@ class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):  #
             training = np.arange(y.size)
             require_held_out(self.validation_fraction, X_val)
             if X_val is None:
-                require_rows_in_order(X, groups, "groups")
                 split = self.validation_fraction, self.random_state
                 training, rows = split_rows(y, *split, one_of_each_class=True, groups=groups, X=X)
                 held_out = _safe_indexing(X, rows), y[rows]

@@ -1,13 +1,13 @@
 """What every estimator holds out: a share of the examples or of their groups, or what a splitter says; and weights."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import pytest
 from budgeted_estimators import CLASSIFIERS, REGRESSORS
 from sklearn import config_context
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -23,7 +23,7 @@ from ipforest import (
     NestedCascade,
     NestedStages,
 )
-from ipforest.adaptive import AdaptLin, L1Baseline
+from ipforest.adaptive import AdaptLin, GateSearch, L1Baseline
 from ipforest.learners import BudgetRF, ReadableTree
 from ipforest.wrappers.calibration import CalibratedClassifier
 
@@ -93,15 +93,17 @@ def test_a_splitter_has_the_groups_too(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (GROUPS[:7], r"Found input variables with inconsistent numbers of samples: \[80, 80, 7\]"),
+        (GROUPS[:7], r"groups: expected one for each of 80 examples, got shape \(7,\)"),
+        (np.arange(160).reshape(80, 2), r"groups: expected one for each of 80 examples, got shape \(80, 2\)"),
         (Y, "groups: expected examples of each class to train on, got none of [01]; use a splitter that stratifies"),
         (pd.Series(GROUPS[::-1], index=range(79, -1, -1)), "groups: expected the rows of X in their order, got 79 in"),
     ],
 )
 def test_bad_groups_are_refused(groups: Any, message: str) -> None:
-    model = EarlyExit(RandomForestClassifier(2, random_state=0), random_state=0)
-    with pytest.raises(ValueError, match=f"^{message}"):
-        model.fit(pd.DataFrame(X), Y, groups=groups)
+    inner = BudgetPrune(RandomForestClassifier(2, random_state=0), random_state=0)
+    for model in (EarlyExit(inner, random_state=0), CalibratedClassifier(inner, random_state=0), ReadableTree(inner)):
+        with pytest.raises(ValueError, match=f"^{message}"):
+            model.fit(pd.DataFrame(X), Y, groups=groups)
 
 
 @pytest.mark.parametrize("given", [1.5, "split", 5])
@@ -127,6 +129,40 @@ def test_the_estimator_inside_keeps_groups_together(monkeypatch: pytest.MonkeyPa
         model.fit(X, Y, groups=GROUPS)
     assert len(held_out) == 3
     assert not any({*training} & {*validation} for training, validation in held_out)
+
+
+class OfOtherGroups(ClassifierMixin, BaseEstimator):
+    """Answers about examples of groups that it was not trained on alone; the first feature is the group."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        self.classes_, self.groups_, self.n_features_in_ = np.unique(y), np.unique(X[:, 0]), X.shape[1]
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        assert not np.isin(X[:, 0], self.groups_).any()
+        return np.full((len(X), 2), 0.5)
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+CHAIN = NestedCascade(OfOtherGroups(), stages=NestedStages(order=[0, 1, 2], sizes=[1, 2], sees_before=True))
+
+
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
+@pytest.mark.parametrize(
+    "model",
+    [CHAIN, BudgetedClassifier([CHAIN]), AdaptLin(OfOtherGroups(), search=GateSearch(lambdas=1, shares=[0.5]))],
+    ids=lambda model: type(model).__name__,
+)
+def test_cross_fitting_keeps_groups_together(model: Any) -> None:
+    clone(model).set_params(random_state=0).fit(np.column_stack([GROUPS, X[:, 1:]]), Y, groups=GROUPS)
+
+
+def test_one_group_is_too_few_for_cross_fitting() -> None:
+    model = NestedCascade(DecisionTreeClassifier(), stages=NestedStages(sees_before=True))
+    with pytest.raises(ValueError, match=r"^groups: expected two or more among the examples to train on, .* got one$"):
+        model.fit(X, Y, X, Y, groups=np.zeros(80))
 
 
 def test_weights_reach_the_ensemble_and_stopping_counts_examples_once() -> None:
