@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
@@ -28,7 +28,7 @@ from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_integer, is_fitted
-from ipforest.estimator.given import Given, check_inner_estimator
+from ipforest.estimator.given import Given, check_inner_estimator, seeded
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import Policy
 from ipforest.session import Sessions
@@ -223,7 +223,9 @@ class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut)
         named = isinstance(full, BudgetedEstimator) or is_fitted(full)
         table = given.table_to_train if named and hasattr(given.table, "iloc") else training.X
         unseen = is_fitted(full) or n_folds == 1
-        self.estimator_ = full if is_fitted(full) else clone(full).fit(table, training.y, **given.for_inner(full))
+        self.estimator_ = full
+        if not is_fitted(full):
+            self.estimator_ = seeded(full, self.random_state).fit(table, training.y, **given.for_inner(full))
         if isinstance(full, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
         if unseen:

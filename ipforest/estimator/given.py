@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_random_state
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled, weights_for
 from ipforest._internal.feature_names import column_labels
 from ipforest.estimator.model import BudgetedModel
 
-__all__ = ["Given", "check_inner_estimator", "for_inner"]
+__all__ = ["Given", "check_inner_estimator", "for_inner", "seeded"]
+
+SEEDS = np.iinfo(np.int32).max
 
 
 class Given(NamedTuple):
@@ -80,6 +83,28 @@ def for_inner(
     if groups is None or not isinstance(estimator, BudgetedModel):
         return told
     return told | {"groups": groups[rows]}
+
+
+def seeded(estimator: Any, random_state: Any) -> Any:
+    """Copy an estimator to be trained inside another, and seed what has no seed, if the other one has one.
+
+    Parameters
+    ----------
+    estimator : estimator
+    random_state : int, RandomState instance or None
+        Of the other one.
+
+    Returns
+    -------
+    estimator
+        Not fitted; seeds of its own, and of what is inside it, are as they were.
+    """
+    copied = clone(estimator)
+    if random_state is not None:
+        random, params = check_random_state(random_state), copied.get_params()
+        seeds = [name for name in sorted(params) if name.rpartition("__")[2] == "random_state"]
+        copied.set_params(**{name: random.randint(SEEDS) for name in seeds if params[name] is None})
+    return copied
 
 
 def check_inner_estimator(outer: Any, inner: Any) -> None:

@@ -155,7 +155,7 @@ class BranchingCascade(StagedEstimator):
         """Train the stages of a nested cascade, and, where what tells most differs, those of one that branches."""
         X, y = training.X, training.y
         seller = self._seller().without_constant(X)
-        order = order_units("importance", self._inner, training, validation, seller, self.n_jobs)
+        order = order_units("importance", self._base, training, validation, seller, self.n_jobs)
         sets = feature_sets([order[:size] for size in stage_sizes(len(order))], seller)
         nested = stages_in_order(self._models(sets, X, y, given.weight_to_train), sets)
         worth = importance_to_each(X, y, is_classifier(self._inner)) @ features_of_units(seller)

@@ -75,7 +75,7 @@ class NestedCascade(StagedEstimator):
     n_jobs : int, optional
         Stages that are trained at once, by joblib.
     random_state : int, RandomState instance or None, default=None
-        Draws the validation part. The estimator has its own.
+        Draws the validation part, and seeds an estimator that has no seed of its own.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class NestedCascade(StagedEstimator):
         """Train a stage per size, in parallel unless each sees the one before."""
         X, y = training.X, training.y
         seller = self._seller().without_constant(X)
-        self.units_ = order_units(self._stages.order, self._inner, training, validation, seller, self.n_jobs)
+        self.units_ = order_units(self._stages.order, self._base, training, validation, seller, self.n_jobs)
         n_units = len(self.units_)
         sizes = (
             stage_sizes(n_units)

@@ -19,7 +19,7 @@ from ipforest._internal.examples import Labelled, weights_for
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
 from ipforest.estimator.checks import check_estimator
-from ipforest.estimator.given import Given
+from ipforest.estimator.given import Given, seeded
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.settings import checked
 from ipforest.stopping.paths import StoppingPaths
@@ -66,6 +66,11 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
     def _inner(self) -> Any:
         return RandomForestClassifier(random_state=0) if self.estimator is None else self.estimator
 
+    @property
+    def _base(self) -> Any:
+        """What is trained for each stage, not fitted."""
+        return seeded(self._inner, self.random_state)
+
     def _models(self, sets: Sequence[IntArray], X: Array, y: Array, weight: FloatArray | None) -> list[Any]:
         """Train a model on each set of features, in parallel; the prior where there is none."""
         models: list[Any] = Parallel(n_jobs=self.n_jobs)(
@@ -76,7 +81,7 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
     def _stage_base(self, features: IntArray) -> Any:
         """Return what is trained on some features: the prior where there are none."""
         if features.size:
-            return self._inner
+            return self._base
         return DummyClassifier() if is_classifier(self._inner) else DummyRegressor()
 
     def _candidate(self, stages: tuple[Stage, ...], held_out: Labelled) -> Stoppable:

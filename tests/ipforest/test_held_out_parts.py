@@ -24,6 +24,7 @@ from ipforest import (
     NestedStages,
 )
 from ipforest.adaptive import AdaptLin, GateSearch, L1Baseline
+from ipforest.estimator.given import seeded
 from ipforest.learners import BudgetRF, ReadableTree
 from ipforest.wrappers.calibration import CalibratedClassifier
 
@@ -163,6 +164,31 @@ def test_one_group_is_too_few_for_cross_fitting() -> None:
     model = NestedCascade(DecisionTreeClassifier(), stages=NestedStages(sees_before=True))
     with pytest.raises(ValueError, match=r"^groups: expected two or more among the examples to train on, .* got one$"):
         model.fit(X, Y, X, Y, groups=np.zeros(80))
+
+
+FOREST = RandomForestClassifier(3, max_depth=2)
+WITHIN = (
+    EarlyExit(FOREST),
+    NestedCascade(FOREST),
+    BudgetPrune(FOREST),
+    CalibratedClassifier(BudgetPrune(FOREST)),
+    AdaptLin(FOREST, search=GateSearch(lambdas=1, shares=[0.5])),
+)
+
+
+@pytest.mark.parametrize("model", WITHIN, ids=lambda model: type(model).__name__)
+def test_a_seed_is_one_for_the_estimator_inside_too(model: Any) -> None:
+    first, second = (clone(model).set_params(random_state=0).fit(X, Y).predict_proba(X) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_seeds_of_estimators_inside_stay_and_without_one_outside_they_get_none() -> None:
+    inside = BudgetPrune(RandomForestClassifier(random_state=7))
+    within = seeded(inside, 0)
+    assert within.random_state == seeded(inside, 0).random_state is not None
+    assert within.estimator.random_state == 7
+    assert seeded(inside, None).random_state is None
+    assert inside.random_state is None
 
 
 def test_weights_reach_the_ensemble_and_stopping_counts_examples_once() -> None:
