@@ -37,9 +37,9 @@ from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.early_exit_policy import EarlyExitPolicy, record_paths
-from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingRule
+from ipforest.stopping.paths import FittedRule, StoppingRule
 from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, learn_stopping, stopped_by
-from ipforest.stopping.scored import score_of_stops, scorer_on
+from ipforest.stopping.scored import recorded, scorer_on
 from ipforest.stopping.stages import Loss, StagesInOrder
 
 N_FOLDS = 5
@@ -342,9 +342,9 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         learnt: tuple[LearntStopping, ...] = ()
         hopeless = reached is not None and scorer is None and reached.has_far_cheaper(float(paid.mean()), lost)
         if self._stops and not hopeless:
-            answers = None if scorer is None else StageOutputs()
-            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss, answers)
-            learnt = learn_stopping(self._stopping, paths, N_FOLDS, score_of_stops(scorer, answers, paths))
+            record = partial(record_paths, policy, seller, validation.X, validation.y, self.max_cost, loss)
+            paths, score = recorded(record, scorer)
+            learnt = learn_stopping(self._stopping, paths, N_FOLDS, score)
         return Member(policy, float(paid.mean()), lost, learnt)
 
     def _staged_member(
@@ -355,10 +355,8 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         n_folds: int = N_FOLDS,
     ) -> Member:
         """Measure stages as ensembles are measured, and learn when to stop them."""
-        scorer = self._scorer_on(validation)
-        answers = None if scorer is None else StageOutputs()
-        paths = policy.paths_of(validation.X.astype(np.float64), validation.y, self._loss_on(validation), answers)
-        score = score_of_stops(scorer, answers, paths)
+        record = partial(policy.paths_of, validation.X.astype(np.float64), validation.y, self._loss_on(validation))
+        paths, score = recorded(record, self._scorer_on(validation))
         cost = float(paths.cost[:, -1].mean())
         loss = float(paths.loss[:, -1].mean()) if score is None else -score(paths.last)
         return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds, score))

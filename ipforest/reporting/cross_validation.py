@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold, check_cv
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing
 
 from ipforest._internal.arrays import Array, IntArray, one_line
@@ -26,6 +26,7 @@ from ipforest._internal.files import write_text
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.measures import listed_scoring, name_of
 from ipforest.estimator import BudgetedEstimator
+from ipforest.estimator.held_out import checked_groups
 from ipforest.reporting.contents import answers_about
 from ipforest.reporting.measured import measures_of
 from ipforest.wrappers.pipeline import BudgetedPipeline, parted
@@ -162,7 +163,7 @@ def cross_validated(
         raise ValueError("budgets: expected some, or None for the model's own, got none")
     target = np.asarray(y)
     weight = None if sample_weight is None else checked_weight(sample_weight, X, target)
-    data = _Data(X, target, None if groups is None else np.asarray(groups), weight)
+    data = _Data(X, target, checked_groups(groups, X, target.size), weight)
     splits = _outer_splits(model, data, cv)
     if directory is not None:
         Path(directory).mkdir(parents=True, exist_ok=True)
@@ -175,8 +176,6 @@ def cross_validated(
 
 def _outer_splits(model: Any, data: _Data, cv: Any) -> list[tuple[IntArray, IntArray]]:
     classify = is_classifier(_buyer(model))
-    if data.groups is not None and data.groups.shape != data.y.shape:
-        raise ValueError(f"groups: expected one for each of {data.y.size} examples, got shape {data.groups.shape}")
     splitter = cv
     if isinstance(cv, int) and data.groups is not None:
         splitter = StratifiedGroupKFold(cv) if classify else GroupKFold(cv)
@@ -244,21 +243,6 @@ def _fitted(model: Any, data: _Data) -> Any:
         raise ValueError(
             "groups: expected two at least in each outer training part, got one, of which none is held out"
         )
-    if "groups" in takes:
-        return model.fit(data.X, data.y, groups=data.groups, **weighted)
-    held_out_as = "X_val" if "X_val" in takes else "X_cost" if "X_cost" in takes else None
-    if held_out_as is None:
-        raise ValueError(
-            f"groups: expected an estimator whose fit takes groups, X_val or X_cost, got {type(_buyer(model)).__name__}"
-        )
-    if share is None:
-        return model.fit(data.X, data.y, **weighted)
-    seed = getattr(_buyer(model), "random_state", None)
-    parts = GroupShuffleSplit(1, test_size=float(share), random_state=seed).split(data.X, data.y, data.groups)
-    training, held_out = (data.rows(np.asarray(rows)) for rows in next(parts))
-    lacking = np.setdiff1d(data.y, training.y) if is_classifier(_buyer(model)) else np.empty(0)
-    if lacking.size:
-        raise ValueError(f"groups: expected examples of class {lacking.tolist()[0]!r} in several groups, got too few")
-    weighted = {} if training.weight is None or not weighted else {"sample_weight": training.weight}
-    held_out_parts = {held_out_as: held_out.X} | ({"y_val": held_out.y} if held_out_as == "X_val" else {})
-    return model.fit(training.X, training.y, **held_out_parts, **weighted)
+    if "groups" not in takes:
+        raise ValueError(f"groups: expected an estimator whose fit takes groups, got {type(_buyer(model)).__name__}")
+    return model.fit(data.X, data.y, groups=data.groups, **weighted)

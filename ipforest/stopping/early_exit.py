@@ -191,8 +191,8 @@ class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):  # type: ig
             trees = self._trees(inner_budget)
             if self.order != "given":
                 trees = TreesInOrder(order_trees(trees.trees, X, y, self.costs_, exact=self.order == "exact"))
-            record = partial(record_paths, trees, self._seller(), X, y, self.max_cost)
-            self._candidates[key] = self._learnt(trees, self._held_out, lambda answers: record(answers=answers))
+            record = partial(record_paths, trees, self._seller(), X, y, self.max_cost, None)
+            self._candidates[key] = self._learnt(trees, self._held_out, record)
         return self._candidates[key]
 
     def _trees(self, inner_budget: object) -> TreesInOrder:

@@ -19,16 +19,6 @@ def scorer_on(scoring: Any, X: Array, y: Array, weight: FloatArray, seller: Sell
     return None if scoring is None else HeldOutScorer(scoring, X, y, weight, seller.classes, seller.labels)
 
 
-def score_of_stops(
-    scorer: HeldOutScorer | None, answers: StageOutputs | None, paths: StoppingPaths
-) -> ScoreOfStops | None:
-    """Measure what examples are answered, and have paid, where they stop; None without a scorer."""
-    if scorer is None or answers is None:
-        return None
-    rows = np.arange(paths.n_samples)
-    return lambda stages: scorer(answers.at(stages), paths.cost[rows, stages])
-
-
 def recorded(
     record: Callable[[StageOutputs | None], StoppingPaths], scorer: HeldOutScorer | None
 ) -> tuple[StoppingPaths, ScoreOfStops | None]:
@@ -37,9 +27,12 @@ def recorded(
     Parameters
     ----------
     record : callable (answers) -> StoppingPaths
-        Notes as well what is answered at each stage, unless that is None.
+        Notes what is answered at each stage as well, unless that is None.
     scorer : HeldOutScorer or None
     """
-    answers = None if scorer is None else StageOutputs()
+    if scorer is None:
+        return record(None), None
+    answers = StageOutputs()
     paths = record(answers)
-    return paths, score_of_stops(scorer, answers, paths)
+    rows = np.arange(paths.n_samples)
+    return paths, lambda stages: scorer(answers.at(stages), paths.cost[rows, stages])

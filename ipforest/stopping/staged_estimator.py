@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,7 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
 
     def _candidate(self, stages: tuple[Stage, ...], held_out: Labelled) -> Stoppable:
         policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
-        return self._learnt(
-            policy, held_out, lambda answers: policy.paths_of(held_out.X, held_out.y, self._loss, answers)
-        )
+        return self._learnt(policy, held_out, partial(policy.paths_of, held_out.X, held_out.y, self._loss))
 
     def paths_of(self, X: npt.ArrayLike, y: npt.ArrayLike, loss: Loss | None = None) -> StoppingPaths:
         """Note what examples see, and which units they buy, when no example stops.
