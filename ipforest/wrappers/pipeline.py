@@ -20,11 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import require_rows_in_order
 from ipforest._internal.feature_names import column_names, column_of, in_pandas, positions_by_name
-from ipforest.choosing.measurement import Measurement
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, read_costs
 from ipforest.estimator.checks import is_fitted
+from ipforest.estimator.measurement import Measurement
 from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.session import Known

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pandas as pd
 
 from ipforest.session import Purchase, Session, Unit, told_by_unit
 
@@ -69,27 +65,12 @@ class TableSession:
         if not inner:
             raise ValueError("session: expected a unit that is still wanted, got none; the model answers")
         features = {self._of_table(unit): unit.features for unit in inner}
-        told = told_by_unit(tuple(features), value, self._model._column)
-        cells = {unit: self._cells(unit, one) for unit, one in told.items()}
+        cells = told_by_unit(tuple(features), value, self._model._column, self._model._name)
         computed = self._model._computed({column: cell for each in cells.values() for column, cell in each.items()})
         for unit, each in cells.items():
             is_had = any(cell is not None for cell in each.values())
             brought = {feature: computed[feature] for feature in features[unit]}
             self._session.tell(brought, is_had if charged is None else charged)
-
-    def _cells(self, unit: Unit, value: Any) -> dict[int, Any]:
-        if isinstance(value, Mapping):
-            cells = {self._model._column(column): cell for column, cell in value.items()}
-        elif value is None or len(unit.features) == 1:
-            cells = dict.fromkeys(unit.features, value)
-        else:
-            several = list(value) if isinstance(value, Sequence | np.ndarray | pd.Series) else [value]
-            if len(several) != len(unit.features):
-                raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(several)}")
-            cells = dict(zip(unit.features, several, strict=True))
-        if set(cells) != set(unit.features):
-            raise ValueError(f"{unit}: expected values of these columns, got {', '.join(map(str, value))}")
-        return cells
 
     @property
     def ledger(self) -> tuple[Purchase, ...]:
