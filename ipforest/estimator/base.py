@@ -127,6 +127,7 @@ class BudgetedEstimator(BudgetedModel):
         groups: npt.ArrayLike | None = None,
         *,
         weight_val: FloatArray | None = None,
+        groups_val: IntArray | None = None,
         hold_out: bool = True,
         **options: Any,
     ) -> Self:
@@ -136,8 +137,8 @@ class BudgetedEstimator(BudgetedModel):
         ----------
         X, y, X_val, y_val, sample_weight, groups
             As `fit` takes them.
-        weight_val : ndarray of float64, shape (n_val,), optional
-            What held-out examples weigh that are given; by default 1 each.
+        weight_val, groups_val : ndarray, shape (n_val,), optional
+            What held-out examples weigh that are given, by default 1 each, and the numbers of their groups.
         hold_out : bool, default=True
             Whether examples are held out where none are given for that.
         options
@@ -166,7 +167,9 @@ class BudgetedEstimator(BudgetedModel):
         training = data if rows is everything else data.rows(rows)
         is_unseen = X_val is not None or others.size < data.y.size
         self._keep_held_out(validation if is_unseen else None)
-        given = Given(X, data, rows, others, sample_weight is not None, random, labels)
+        if X_val is None and labels is not None:
+            groups_val = np.unique(labels[others], return_inverse=True)[1]
+        given = Given(X, data, rows, others, sample_weight is not None, random, labels, groups_val)
         self._train_and_choose(training, validation, given, **options)
         return self
 

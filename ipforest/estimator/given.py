@@ -37,6 +37,8 @@ class Given(NamedTuple):
         As drawing the parts left it.
     groups : ndarray, shape (n_samples,), or None
         Examples of one group are in one part.
+    groups_held_out : ndarray of int64, shape (n_held_out,), or None
+        Numbers of the groups of the examples held out, if they are known.
     """
 
     table: Any
@@ -45,7 +47,8 @@ class Given(NamedTuple):
     held_out: IntArray
     is_weighted: bool
     random: np.random.RandomState
-    groups: Array | None = None
+    groups: Array | None
+    groups_held_out: IntArray | None
 
     def for_inner(self, estimator: Any) -> dict[str, Any]:
         """Give the weights, and the groups if it holds out examples itself, of what an inner estimator is trained on.

@@ -118,7 +118,7 @@ class ManyFrontiers(JointFrontier):
         if isinstance(policy, StagesInOrder):
             compact = policy.compact(keep_passed=keep_passed)
             other.members_ = (other.members_[0].compact(compact, int(other.frontier_.rule[0])),)
-        other._validation = None
+        other._validation = other._groups_held_out = None
         other.__dict__.pop("estimators_", None)
         return other
 
@@ -207,7 +207,8 @@ class ManyFrontiers(JointFrontier):
         parts = self._named(training.X), training.y, self._named(validation.X), validation.y
         if isinstance(model, JointFrontier):
             model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self._scorer)
-            model._fit(*parts, weight, work=work, weight_val=validation.weight)
+            numbers = self._groups_held_out
+            model._fit(*parts, weight, work=work, weight_val=validation.weight, groups_val=numbers)
         else:
             model.fit(*parts, **weighted, groups=given.groups_to_train)
 

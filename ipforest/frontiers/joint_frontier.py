@@ -276,8 +276,10 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         self, training: Labelled, validation: Labelled, given: Given, *, work: Work | None = None, **options: Any
     ) -> MemberFrontier:
         """Train the members, and put together the frontier; an outer estimator says what time there is."""
-        sample = sample_of(validation, MOST_STOPPING_ROWS, given.random)
+        rows, groups = sample_rows(validation.y.size, MOST_STOPPING_ROWS, given.random), given.groups_held_out
+        sample = validation if rows.size == validation.y.size else validation.rows(rows)
         sample = sample._replace(X=sample.X.astype(np.float32, copy=False))
+        self._groups_held_out = None if groups is None else groups[rows]
         self.members_ = tuple(self._members(training, sample, given, Work() if work is None else work))
         if not self.members_:
             raise TimeIsOver
@@ -343,7 +345,7 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         hopeless = reached is not None and scorer is None and reached.has_far_cheaper(float(paid.mean()), lost)
         if self._stops and not hopeless:
             record = partial(record_paths, policy, seller, validation.X, validation.y, self.max_cost, loss)
-            paths, score = recorded(record, scorer)
+            paths, score = recorded(record, scorer, self._groups_held_out)
             learnt = learn_stopping(self._stopping, paths, N_FOLDS, score)
         return Member(policy, float(paid.mean()), lost, learnt)
 
@@ -356,7 +358,7 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     ) -> Member:
         """Measure stages as ensembles are measured, and learn when to stop them."""
         record = partial(policy.paths_of, validation.X.astype(np.float64), validation.y, self._loss_on(validation))
-        paths, score = recorded(record, self._scorer_on(validation))
+        paths, score = recorded(record, self._scorer_on(validation), self._groups_held_out)
         cost = float(paths.cost[:, -1].mean())
         loss = float(paths.loss[:, -1].mean()) if score is None else -score(paths.last)
         return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds, score))
@@ -464,9 +466,12 @@ class GrownFrontier(JointFrontier):
 
 def sample_of(data: Labelled, most: int, random: Any) -> Labelled:
     """Return the examples, or so many of them drawn without replacement."""
-    if data.y.size <= most:
-        return data
-    return data.rows(np.sort(random.permutation(data.y.size)[:most]))
+    return data if data.y.size <= most else data.rows(sample_rows(data.y.size, most, random))
+
+
+def sample_rows(n: int, most: int, random: Any) -> IntArray:
+    """Return the numbers of n rows, or so many of them drawn without replacement, ascending."""
+    return np.arange(n) if n <= most else np.sort(random.permutation(n)[:most])
 
 
 def price_scale(costs: Any) -> float:

@@ -71,7 +71,8 @@ class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):  # type: ig
         cost down. What a smaller budget tries a larger one tries, too, so on the held-out examples more budget never
         gives more error, nor less cost.
     n_folds : int, default=5
-        Folds in which cost and error of every level are estimated by rules that have not seen the examples.
+        Folds in which cost and error of every level are estimated by rules that have not seen the examples, nor others
+        of their groups.
     validation_fraction : float, splitter, default=0.25
         Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
     random_state : int, RandomState instance or None, default=None

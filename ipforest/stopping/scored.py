@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.choosing.measures import HeldOutScorer
 from ipforest.session import Seller
 from ipforest.stopping.paths import StageOutputs, StoppingPaths
@@ -20,7 +20,7 @@ def scorer_on(scoring: Any, X: Array, y: Array, weight: FloatArray, seller: Sell
 
 
 def recorded(
-    record: Callable[[StageOutputs | None], StoppingPaths], scorer: HeldOutScorer | None
+    record: Callable[[StageOutputs | None], StoppingPaths], scorer: HeldOutScorer | None, groups: IntArray | None
 ) -> tuple[StoppingPaths, ScoreOfStops | None]:
     """Note what examples see at every stage, and how a scorer, if there is one, judges where they stop.
 
@@ -29,10 +29,12 @@ def recorded(
     record : callable (answers) -> StoppingPaths
         Notes what is answered at each stage as well, unless that is None.
     scorer : HeldOutScorer or None
+    groups : ndarray of int64, shape (n_samples,), or None
+        See `StoppingPaths`.
     """
     if scorer is None:
-        return record(None), None
+        return record(None).grouped(groups), None
     answers = StageOutputs()
-    paths = record(answers)
+    paths = record(answers).grouped(groups)
     rows = np.arange(paths.n_samples)
     return paths, lambda stages: scorer(answers.at(stages), paths.cost[rows, stages])

@@ -1,5 +1,6 @@
 """What every estimator holds out: a share of the examples or of their groups, or what a splitter says; and weights."""
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from ipforest import (
+    BoostSearch,
     BranchingCascade,
+    BudgetBoost,
     BudgetedClassifier,
     BudgetPrune,
     EarlyExit,
@@ -26,6 +29,7 @@ from ipforest import (
 from ipforest.adaptive import AdaptLin, GateSearch, L1Baseline
 from ipforest.estimator.given import seeded
 from ipforest.learners import BudgetRF, ReadableTree
+from ipforest.stopping.paths import StoppingPaths
 from ipforest.wrappers.calibration import CalibratedClassifier
 
 X = np.random.default_rng(0).normal(size=(80, 3)).astype(np.float32)
@@ -132,6 +136,9 @@ def test_the_estimator_inside_keeps_groups_together(monkeypatch: pytest.MonkeyPa
     assert not any({*training} & {*validation} for training, validation in held_out)
 
 
+FOREST = RandomForestClassifier(3, max_depth=2)
+
+
 class OfOtherGroups(ClassifierMixin, BaseEstimator):
     """Answers about examples of groups that it was not trained on alone; the first feature is the group."""
 
@@ -160,13 +167,46 @@ def test_cross_fitting_keeps_groups_together(model: Any) -> None:
     clone(model).set_params(random_state=0).fit(np.column_stack([GROUPS, X[:, 1:]]), Y, groups=GROUPS)
 
 
+class NotingGroups:
+    """A rule that notes the groups that it is fitted on."""
+
+    def fit(self, paths: StoppingPaths) -> Self:
+        fitted = copy(self)
+        fitted.groups, fitted.n_samples = {*paths.groups.tolist()}, paths.n_samples
+        FITTED.append(fitted)
+        return fitted
+
+    def keenness(self, stage: Any, signal: Any, memory: Any) -> Any:
+        return 1.0 - signal, memory
+
+
+FITTED: list[Any] = []
+
+
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rule: EarlyExit(FOREST, stopping=rule),
+        lambda rule: NestedCascade(FOREST, stopping=rule),
+        lambda rule: BudgetedClassifier(
+            [BudgetBoost(4, search=BoostSearch(n_lambdas=1, n_prunings=0, single_price=False, stopping=rule))]
+        ),
+    ],
+)
+def test_stopping_is_cross_fitted_by_groups(make: Any) -> None:
+    FITTED.clear()
+    make(NotingGroups()).set_params(random_state=0).fit(X, Y, groups=GROUPS)
+    assert {len(each.groups) for each in FITTED} == {4, 5}  # of five groups of four, all or all but one
+    assert {each.n_samples for each in FITTED} == {16, 20}
+
+
 def test_one_group_is_too_few_for_cross_fitting() -> None:
     model = NestedCascade(DecisionTreeClassifier(), stages=NestedStages(sees_before=True))
     with pytest.raises(ValueError, match=r"^groups: expected two or more among the examples to train on, .* got one$"):
         model.fit(X, Y, X, Y, groups=np.zeros(80))
 
 
-FOREST = RandomForestClassifier(3, max_depth=2)
 WITHIN = (
     EarlyExit(FOREST),
     NestedCascade(FOREST),
