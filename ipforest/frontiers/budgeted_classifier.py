@@ -26,7 +26,7 @@ from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_estimator
-from ipforest.estimator.given import Given
+from ipforest.estimator.given import Given, seeded
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
@@ -177,7 +177,8 @@ class ManyFrontiers(JointFrontier):
                 require_trained_categories(estimator, self.categories_.names, labels)
         self.estimators_: tuple[Any, ...] = ()
         for number, estimator in enumerate(self._chosen_from):
-            model, part = clone(estimator), work.part(number, len(self._chosen_from))
+            is_own, part = isinstance(estimator, BudgetedEstimator), work.part(number, len(self._chosen_from))
+            model = clone(estimator) if is_own else seeded(estimator, self.random_state)
             try:
                 part.check()
             except TimeIsOver:
@@ -276,7 +277,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
         Nested forests and stages that are trained at once, by joblib, in each estimator; without it each has its own
         ``n_jobs``. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws the validation part, and seeds the estimators.
+        Draws the validation part, and seeds the estimators, those of other libraries where they have no seed.
 
     Attributes
     ----------

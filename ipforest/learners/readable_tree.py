@@ -159,7 +159,7 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
         require_rows_in_order(X, y)
         model = unfrozen(self.estimator)
         weight = None if sample_weight is None else checked_weight(sample_weight, X, np.asarray(y))
-        labels = checked_groups(groups, X, np.shape(y)[0])
+        labels = checked_groups(groups, X, np.size(y))
         if is_fitted(model):
             self.estimator_ = model
         else:

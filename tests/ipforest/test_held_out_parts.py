@@ -212,6 +212,7 @@ WITHIN = (
     NestedCascade(FOREST),
     BudgetPrune(FOREST),
     CalibratedClassifier(BudgetPrune(FOREST)),
+    BudgetedClassifier([FOREST, NestedCascade(FOREST)]),
     AdaptLin(FOREST, search=GateSearch(lambdas=1, shares=[0.5])),
 )
 
