@@ -27,7 +27,7 @@ from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.base import FittedWithHeldOut
-from ipforest.estimator.checks import check_integer, is_fitted
+from ipforest.estimator.checks import check_each, check_integer, is_fitted
 from ipforest.estimator.given import Given, check_inner_estimator, seeded
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import Policy
@@ -65,13 +65,10 @@ class Answered:
     used: BoolArray
 
 
-def check_numbers(numbers: Sequence[float], name: str, *, or_none: bool = False) -> None:
-    """Require numbers from 0 to 1, 1 excluded."""
-    if not len(numbers) and not or_none:
-        raise ValueError(f"{name}: expected numbers from 0 to 1, got none")
-    for number in numbers:
-        if not isinstance(number, Real) or not 0 <= number < 1:
-            raise ValueError(f"{name}: expected numbers from 0 to 1, 1 excluded, got {number!r}")
+def check_share(share: Any, name: str) -> None:
+    """Require a number from 0 to 1, 1 excluded."""
+    if not isinstance(share, Real) or not 0 <= float(share) < 1:
+        raise ValueError(f"{name}: expected numbers from 0 to 1, 1 excluded, got {share!r}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -90,7 +87,7 @@ class PairSearch(Settings):
     """
 
     parameter: ClassVar[str] = "search"
-    shares: Sequence[float] = checked(SHARES, check_numbers)
+    shares: Sequence[float] = checked(SHARES, check_each, check_share, least=1)
     lambdas: Any = checked(10, check_lambdas)
     n_folds: int = checked(5, check_integer, 1)
 
@@ -113,7 +110,7 @@ class GateSearch(PairSearch):
         these shares of the training examples score.
     """
 
-    gate_shares: Sequence[float] = checked((), check_numbers, or_none=True)
+    gate_shares: Sequence[float] = checked((), check_each, check_share)
 
 
 @dataclass(eq=False, repr=False)

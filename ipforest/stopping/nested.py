@@ -14,6 +14,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
+from ipforest.estimator.checks import check_each, check_integer
 from ipforest.estimator.given import Given
 from ipforest.estimator.held_out import folds_of_groups
 from ipforest.settings import Grouped, Settings
@@ -51,7 +52,8 @@ class NestedStages(Settings):
         if isinstance(self.order, str) and self.order not in ORDERS:
             known = ", ".join(map(repr, ORDERS))
             raise ValueError(f"{self.named('order')}: expected one of {known} or features, got {self.order!r}")
-        if self.sizes is not None and any(low >= high for low, high in pairwise([0, *self.sizes])):
+        check_each(self.sizes, self.named("sizes"), check_integer, 1, or_none=True)
+        if self.sizes is not None and any(low >= high for low, high in pairwise(self.sizes)):
             raise ValueError(
                 f"{self.named('sizes')}: expected numbers of units that rise from 1 or more, got {self.sizes!r}"
             )
