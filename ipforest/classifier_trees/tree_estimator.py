@@ -28,6 +28,7 @@ from ipforest.classifier_trees.resources import Resources
 from ipforest.classifier_trees.smooth_losses import LOSSES
 from ipforest.classifier_trees.tree_policy import TreeOfClassifiers
 from ipforest.estimator import PricedEstimator
+from ipforest.estimator.checks import check_choice
 from ipforest.estimator.given import Given, seeded
 from ipforest.policy import Policy
 
@@ -196,8 +197,7 @@ class ClassifierTreeEstimator(PricedEstimator):
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
+        check_choice(self.loss, "loss", LOSSES)
         super().check_parameters()
         self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
 

@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from pickle import PicklingError
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.measures import listed_scoring, name_of
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.held_out import checked_groups
-from ipforest.reporting.contents import answers_about
+from ipforest.reporting.contents import answers_about, read_budgets
 from ipforest.reporting.measured import measures_of
 from ipforest.wrappers.pipeline import BudgetedPipeline, parted
 
@@ -89,7 +90,7 @@ class _Fold(NamedTuple):
     number: int
     training: IntArray
     test: IntArray
-    budgets: Sequence[Any] | None
+    budgets: Sequence[Fraction] | None
     measures: Sequence[tuple[str, Any]]
 
 
@@ -156,11 +157,8 @@ def cross_validated(
     """
     if not isinstance(model, BudgetedEstimator | BudgetedPipeline):
         raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(model).__name__}")
-    for budget in budgets or ():
-        nonnegative_fraction(budget, "budgets")
+    wanted = read_budgets(budgets, least=1)
     named = [(name_of(each), each) for each in listed_scoring(scoring)]
-    if budgets is not None and len(budgets) == 0:
-        raise ValueError("budgets: expected some, or None for the model's own, got none")
     target = np.asarray(y)
     weight = None if sample_weight is None else checked_weight(sample_weight, X, target)
     data = _Data(X, target, checked_groups(groups, X, target.size), weight)
@@ -168,7 +166,7 @@ def cross_validated(
     if directory is not None:
         Path(directory).mkdir(parents=True, exist_ok=True)
     rows = Parallel(n_jobs=n_jobs)(
-        delayed(_rows_of)(_Fold(model, data, number, training, test, budgets, named), directory)
+        delayed(_rows_of)(_Fold(model, data, number, training, test, wanted, named), directory)
         for number, (training, test) in enumerate(splits)
     )
     return CrossValidation(pd.DataFrame([row for of_fold in rows for row in of_fold]))
@@ -203,7 +201,7 @@ def _rows_of(fold: _Fold, directory: str | Path | None) -> list[dict[str, Any]]:
     if directory is None:
         return _measured(fold)
     model, data, number, training, test, budgets, measures = fold
-    said = None if budgets is None else [str(nonnegative_fraction(budget, "budgets")) for budget in budgets]
+    said = None if budgets is None else [*map(str, budgets)]
     try:
         key = joblib.hash((type(model).__name__, model.get_params(), tuple(data), training, test, said, measures))
     except PicklingError as problem:

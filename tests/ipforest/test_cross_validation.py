@@ -170,7 +170,7 @@ def test_another_question_is_not_answered_from_the_files(tmp_path, changed):
 
 def test_several_classes_and_data_frames():
     data, labels = load_iris(return_X_y=True, as_frame=True)
-    found = cross_validated(BOOSTED, data, labels.map({0: "a", 1: "b", 2: "c"}), budgets=[1], cv=2)
+    found = cross_validated(BOOSTED, data, labels.map({0: "a", 1: "b", 2: "c"}), budgets=np.array([1, 2]), cv=2)
     assert {"recall of a", "recall of b", "recall of c", "AUC"} < set(found.folds.columns)
 
 
@@ -179,7 +179,7 @@ def test_several_classes_and_data_frames():
     [
         (LogisticRegression(), {}, TypeError, "model: expected one that buys, .*, got LogisticRegression"),
         (BOOSTED, {"budgets": [-1]}, ValueError, "budgets: expected a number >= 0"),
-        (BOOSTED, {"budgets": []}, ValueError, "budgets: expected some"),
+        (BOOSTED, {"budgets": []}, ValueError, "budgets: expected a sequence of 1 or more, got "),
         (BOOSTED, {"scoring": ["gain"]}, ValueError, "scoring: expected the name"),
         (BOOSTED, {"groups": GROUPS[:3]}, ValueError, "groups: expected one for each of 200 examples"),
         (BOOSTED, {"groups": GROUPS, "cv": KFold(3)}, ValueError, "cv: expected folds that keep groups together"),

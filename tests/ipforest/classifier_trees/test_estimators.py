@@ -222,7 +222,7 @@ def test_a_weak_learner_costs_its_evaluation_once_and_its_tests() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CSTC(loss="hinge"), r"^loss: expected one of squared, logistic, got 'hinge'$"),
+        (lambda: CSTC(loss="hinge"), r"^loss: expected one of 'squared', 'logistic', got 'hinge'$"),
         (
             lambda: CSTC(objective=TreeObjective(structure="oak")),
             r"^objective\.structure: expected one of 'pruned', 'greedy', 'full', got 'oak'$",
