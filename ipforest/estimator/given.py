@@ -58,7 +58,7 @@ class Given(NamedTuple):
         ValueError
             There are weights, and it takes none.
         """
-        return for_inner(estimator, self.rows, self.examples.weight if self.is_weighted else None, self.groups)
+        return for_inner(estimator, self.weight_to_train, self.groups_to_train)
 
     @property
     def weight_to_train(self) -> FloatArray | None:
@@ -78,14 +78,10 @@ class Given(NamedTuple):
         return self.table if self.rows.size == self.examples.y.size else _safe_indexing(self.table, self.rows)
 
 
-def for_inner(
-    estimator: Any, rows: IntArray | slice, weight: FloatArray | None, groups: Array | None
-) -> dict[str, Any]:
-    """Give what an inner estimator is told about the rows that it is trained on; see `Given.for_inner`."""
-    told = weights_for(estimator, None if weight is None else weight[rows])
-    if groups is None or not isinstance(estimator, BudgetedModel):
-        return told
-    return told | {"groups": groups[rows]}
+def for_inner(estimator: Any, weight: FloatArray | None, groups: Array | None) -> dict[str, Any]:
+    """Give what an inner estimator is told about the examples that it is trained on; see `Given.for_inner`."""
+    takes_groups = groups is not None and isinstance(estimator, BudgetedModel)
+    return weights_for(estimator, weight) | ({"groups": groups} if takes_groups else {})
 
 
 def seeded(estimator: Any, random_state: Any) -> Any:

@@ -163,7 +163,7 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
         if is_fitted(model):
             self.estimator_ = model
         else:
-            told = for_inner(model, slice(None), weight, labels)
+            told = for_inner(model, weight, labels)
             self.estimator_ = seeded(model, self.random_state).fit(X, y, **told)
         self.costs_, self.split_cost_ = self.estimator_.costs_, self.estimator_.split_cost_
         self.class_costs_, self.categories_ = self.estimator_.class_costs_, self.estimator_.categories_

@@ -70,9 +70,9 @@ class StoppingPaths:
     def of(self, rows: IntArray | BoolArray) -> Self:
         """Take some of the examples."""
         part = copy(self)
-        for name in ("signal", "loss", "last", "bought_at", "cost", *(() if self.groups is None else ("groups",))):
+        for name in ("signal", "loss", "last", "bought_at", "cost"):
             object.__setattr__(part, name, getattr(self, name)[rows])
-        return part
+        return part if self.groups is None else part.grouped(self.groups[rows])
 
     def grouped(self, groups: IntArray | None) -> Self:
         """Tell of which groups the examples are, shape (n_samples,)."""

@@ -165,7 +165,7 @@ class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):  #
                 training, rows = split_rows(y, *split, one_of_each_class=True, groups=groups, X=X)
                 held_out = _safe_indexing(X, rows), y[rows]
                 held_out_weight = None if weight is None else weight[rows]
-            told = for_inner(inner, training, weight, groups)
+            told = for_inner(inner, *(None if each is None else each[training] for each in (weight, groups)))
             model = seeded(inner, self.random_state)
             self.model_ = model.fit(_safe_indexing(X, training), y[training], **told)
         if X_val is not None:
