@@ -52,7 +52,7 @@ def check_each(
     """
     if or_none and values is None:
         return
-    if not isinstance(values, Sequence | np.ndarray | range) or isinstance(values, str) or len(values) < least:
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str) or len(values) < least:
         raise ValueError(
             f"{name}: expected a sequence{f' of {least} or more' * bool(least)}, got {one_line(repr(values))}"
         )
