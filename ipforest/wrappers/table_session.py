@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ipforest.session import Purchase, Session, Unit, told_by_unit
-
-if TYPE_CHECKING:
-    from ipforest.wrappers.pipeline import BudgetedPipeline
+from ipforest.wrappers.table_columns import TableColumns
 
 __all__ = ["TableSession"]
 
@@ -25,13 +23,13 @@ class TableSession:
 
     Parameters
     ----------
-    model : BudgetedPipeline
+    columns : TableColumns
     session : Session
         In the columns that the estimator sees.
     """
 
-    def __init__(self, model: BudgetedPipeline, session: Session) -> None:
-        self._model, self._session = model, session
+    def __init__(self, columns: TableColumns, session: Session) -> None:
+        self._columns, self._session = columns, session
 
     @property
     def next_unit(self) -> Unit | None:
@@ -44,7 +42,7 @@ class TableSession:
         return tuple(map(self._of_table, self._session.round()))
 
     def _of_table(self, unit: Unit) -> Unit:
-        return Unit(unit.index, self._model._named(unit.features), self._model._columns(unit.features))
+        return Unit(unit.index, self._columns.named(unit.features), self._columns.of(unit.features))
 
     def tell(self, value: Any, charged: bool | None = None) -> None:
         """Give what the next unit brought, or, as a mapping, several units of this round, as it stands in the table.
@@ -65,8 +63,8 @@ class TableSession:
         if not inner:
             raise ValueError("session: expected a unit that is still wanted, got none; the model answers")
         features = {self._of_table(unit): unit.features for unit in inner}
-        cells = told_by_unit(tuple(features), value, self._model._column, self._model._name)
-        computed = self._model._computed({column: cell for each in cells.values() for column, cell in each.items()})
+        cells = told_by_unit(tuple(features), value, self._columns.place, self._columns.name)
+        computed = self._columns.computed({column: cell for each in cells.values() for column, cell in each.items()})
         for unit, each in cells.items():
             is_had = any(cell is not None for cell in each.values())
             brought = {feature: computed[feature] for feature in features[unit]}
@@ -77,7 +75,7 @@ class TableSession:
         """What was bought so far, in order, and why: columns of the table, and what was computed of them."""
         column = self._session._seller.column
         return tuple(
-            replace(line, unit=self._model._named(tuple(column(feature) for feature, _ in line.values)))
+            replace(line, unit=self._columns.named(tuple(column(feature) for feature, _ in line.values)))
             for line in self._session.ledger
         )
 
