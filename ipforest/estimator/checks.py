@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from math import inf
 from numbers import Real
 from typing import Any
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import one_line
 
-__all__ = ["check_choice", "check_estimator", "check_integer", "check_positive", "is_fitted"]
+__all__ = ["check_choice", "check_each", "check_estimator", "check_integer", "check_positive", "is_fitted"]
 
 
 def check_integer(value: object, name: str, least: int, *, or_none: bool = False) -> None:
@@ -32,6 +32,32 @@ def check_positive(value: object, name: str) -> None:
     """Require a finite number above 0."""
     if not isinstance(value, Real) or not 0 < float(value) < inf:
         raise ValueError(f"{name}: expected a finite number > 0, got {one_line(repr(value))}")
+
+
+def check_each(
+    values: object, name: str, check: Callable[..., object], *known: Any, or_none: bool = False, least: int = 0
+) -> None:
+    """Require a sequence, no text, of values that pass a check, or, where that is allowed, None.
+
+    Parameters
+    ----------
+    values : object
+    name : str
+    check : callable (value, name, *known)
+    known
+        For the check.
+    or_none : bool, default=False
+    least : int, default=0
+        How many there are at least.
+    """
+    if or_none and values is None:
+        return
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str) or len(values) < least:
+        raise ValueError(
+            f"{name}: expected a sequence{f' of {least} or more' * bool(least)}, got {one_line(repr(values))}"
+        )
+    for value in values:
+        check(value, name, *known)
 
 
 def check_estimator(value: object, name: str, *, or_none: bool = False) -> None:

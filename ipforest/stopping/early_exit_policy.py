@@ -51,8 +51,6 @@ class EarlyExitPolicy:
     ignores_unwanted = False
     decides_by = "a rule that stops buying"
 
-    _class_costs: FloatArray | None = None
-
     def __init__(
         self,
         trees: TreesInOrder,
