@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import date
 
 from ipforest._internal.records import records_to_markdown
@@ -70,15 +70,21 @@ def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -
                 f"# {title}",
                 f"Made by this command, {day.isoformat()}; {_span(seeds)}:\n\n```bash\n{command}\n```",
                 EXPLAINED,
-                "## Against the references\n\n" + records_to_markdown(list(_headline(rows, areas, data_sets))),
-                "## The front end, data set by data set\n\n"
-                + records_to_markdown(list(_by_data_set(areas, front_end, data_sets))),
+                "## Against the references\n\n" + _table(_headline(rows, areas, data_sets)),
+                "## The front end, data set by data set\n\n" + _table(_by_data_set(areas, front_end, data_sets)),
                 "## Budgets at which it is behind\n\n" + _behind([row for row in rows if row["method"] == front_end]),
-                "## All methods\n\n" + records_to_markdown(list(_by_method(rows, areas, data_sets))) + _ranks(rows),
+                "## All methods\n\n" + _table(_by_method(rows, areas, data_sets)) + _ranks(rows),
             ]
         )
         + "\n"
     )
+
+
+def _table(records: Iterable[Record]) -> str:
+    """Write a table without the columns in which nothing is known."""
+    lines = list(records)
+    known = [name for name in lines[0] if any(line[name] != "" for line in lines)]
+    return records_to_markdown([{name: line[name] for name in known} for line in lines])
 
 
 def _span(counts: Sequence[int]) -> str:
@@ -116,10 +122,10 @@ def _by_data_set(areas: dict[tuple[str, str], Record], front_end: str, data_sets
             "area": f"{own['error']:.2f}",
             "best of others": _number(reference, "error", 2),
             **{f"less {name}": _told(own, f"{prefix}difference", 2) for prefix, name in REFERENCES.items()},
-            "ROC area": f"{_number(own, 'auc', 4)} / {_number(reference, 'auc', 4)}",
-            "log loss": f"{_number(own, 'log_loss', 3)} / {_number(reference, 'log_loss', 3)}",
+            "ROC area": _numbers(own, reference, "auc", 4),
+            "log loss": _numbers(own, reference, "log_loss", 3),
             "regret": _number(own, "regret", 2),
-            "CPU s": f"{own['seconds']:.0f} / {_number(reference, 'seconds', 0)}",
+            "CPU s": _numbers(own, reference, "seconds", 0),
         }
 
 
@@ -174,6 +180,11 @@ def _ranks(rows: Sequence[Record]) -> str:
 def _told(row: Record, name: str, digits: int = 1) -> str:
     spread = f" ± {row[f'{name}_se']:.{digits}f}" if row["seeds"] > 1 or row["data"] == ALL else ""
     return f"{row[name]:+.{digits}f}{spread}"
+
+
+def _numbers(own: Record, reference: Record, name: str, digits: int) -> str:
+    both = _number(own, name, digits), _number(reference, name, digits)
+    return " / ".join(both) if any(both) else ""
 
 
 def _number(row: Record, name: str, digits: int) -> str:

@@ -43,6 +43,9 @@ STANDARD_ERRORS = 2
 MEASURES = ("test error, %", "squared test error, % of the variance")
 """What the error is of classes and of numbers."""
 
+N_COLOURS, LINES = 10, ("-", "--", ":", "-.")
+"""Colours of a picture, and how lines are drawn when these are used up."""
+
 OF_CHOSEN = ("auc", "log_loss", "regret")
 """Means of the chosen options: area under the ROC curve, log loss, and error less the least in hindsight, in points."""
 
@@ -306,13 +309,13 @@ def draw(records: list[Record], rows: list[Record], *, measure: str = MEASURES[0
     for place, (data, methods) in enumerate(table.items(), start=1):
         axes = upper.add_subplot(n_lines, min(3, len(table)), place)
         hidden = METHODS.keys() - {*OURS} if "best of others" in methods else set()
-        for method, runs in methods.items():
-            if method not in hidden:
-                errors = 100 * np.array([errors for _, errors in runs.values()])
-                budgets = next(iter(runs.values()))[0]
-                spread = [standard_error(column) for column in errors.T]
-                width = 2.5 if method.startswith("best") else 1
-                axes.errorbar(budgets, errors.mean(axis=0), spread, label=method, marker=".", lw=width)
+        for number, method in enumerate(name for name in methods if name not in hidden):
+            runs = methods[method]
+            errors = 100 * np.array([errors for _, errors in runs.values()])
+            budgets = next(iter(runs.values()))[0]
+            spread = [standard_error(column) for column in errors.T]
+            style = {"lw": 2.5 if method.startswith("best") else 1, "ls": LINES[number // N_COLOURS % len(LINES)]}
+            axes.errorbar(budgets, errors.mean(axis=0), spread, label=method, marker=".", **style)
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -320,5 +323,5 @@ def draw(records: list[Record], rows: list[Record], *, measure: str = MEASURES[0
         axes.set_title(data)
         axes.set_xlabel("average cost, at most")
         axes.set_ylabel(measure)
-    axes.legend(fontsize=7)
+    upper.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=7)
     return figure
