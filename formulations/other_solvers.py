@@ -7,11 +7,12 @@ them.
 
 from __future__ import annotations
 
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.util import find_spec
 from io import StringIO
-from logging import CRITICAL, NOTSET, disable
+from logging import CRITICAL, disable, root
 from math import ceil, inf, isfinite
 from shutil import which
 from subprocess import TimeoutExpired
@@ -138,7 +139,7 @@ def run_pyomo(model: Any, name: str, time_limit: float | None = None) -> Solutio
     program = matrix(model)
     if not program.n_columns:
         return Solution.of_nothing(program.constant)
-    set_values(model, np.zeros(program.n_columns))  # a variable that no row and no objective has is not written
+    set_values(model, np.clip(0.0, program.lower, program.upper))  # solvers give no value to what no row has
     started = perf_counter()
     condition, bound = _solved(model, interface, seconds)
     runtime_s = perf_counter() - started
@@ -165,9 +166,8 @@ def _solved(model: Any, interface: str, seconds: float | None) -> tuple[str, flo
     from pyomo.common.errors import ApplicationError
 
     limits = {} if seconds is None or not isfinite(seconds) else {"timelimit": ceil(seconds)}
-    disable(CRITICAL)
     try:
-        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        with _silence():
             solver = pyo.SolverFactory(interface)
             results = solver.solve(model, load_solutions=False, **limits)
             condition = str(results.solver.termination_condition)
@@ -175,12 +175,11 @@ def _solved(model: Any, interface: str, seconds: float | None) -> tuple[str, flo
                 _load(model, solver, results)
     except TimeoutExpired:  # Pyomo stops a program that does not keep the limit itself
         for variable in model.component_data_objects(pyo.Var):
-            variable.set_value(None)
+            if not variable.fixed:
+                variable.set_value(None)
         return "maxTimeLimit", None
     except ApplicationError as failure:
         raise RuntimeError(f"{interface}: expected an optimum or the time limit, got: {failure}") from failure
-    finally:
-        disable(NOTSET)
     lower = results.problem.lower_bound if _minimises(model) else results.problem.upper_bound
     return condition, float(lower) if isinstance(lower, int | float) else None
 
@@ -204,9 +203,17 @@ def _is_feasible(program: Any, values: Any) -> bool:
 
 
 def _is_available(interface: str) -> bool:
+    with _silence():
+        return bool(pyo.SolverFactory(interface).available(exception_flag=False))
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep back what Pyomo and its solvers print and log; logging is then as it was before."""
+    before = root.manager.disable
     disable(CRITICAL)
     try:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-            return bool(pyo.SolverFactory(interface).available(exception_flag=False))
+            yield
     finally:
-        disable(NOTSET)
+        disable(before)

@@ -1,5 +1,6 @@
 """Solvers of Pyomo's by name: the same exact results, wrong answers found out, absent ones named."""
 
+import logging
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -117,3 +118,26 @@ def test_a_wrong_answer_is_found(monkeypatch, change, problem):
     assert not wrong.checked
     assert not table
     assert re.search(problem, wrong.problem)
+
+
+def test_a_fixed_variable_keeps_its_value(solver):
+    def solved(name):
+        model = formulations.build("closure", ENSEMBLE, 10)
+        model.x[0].fix(1)
+        result = formulations.solve(model, solver=name)
+        assert model.x[0].fixed
+        assert model.x[0].value == 1
+        return result
+
+    here, by_highs = solved(solver), solved("highs")
+    assert here.pruning.kept[0]
+    assert here.objective == by_highs.objective > solve(ENSEMBLE, 10).objective
+
+
+def test_logging_that_was_disabled_stays_so():
+    logging.disable(logging.INFO)
+    try:
+        formulations.solve(formulations.build("closure", ENSEMBLE, 1), solver="appsi_highs")
+        assert logging.root.manager.disable == logging.INFO
+    finally:
+        logging.disable(logging.NOTSET)
