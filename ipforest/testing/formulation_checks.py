@@ -209,8 +209,13 @@ def _least_within_bounds(program: LinearProgram, goal: FloatArray) -> float:
 
 
 def _random_goals(case: _Case) -> list[FloatArray]:
-    rng = np.random.default_rng(case.instance.n_nodes + case.program.n_columns)
-    return list(rng.integers(-9, 10, size=(OBJECTIVES, case.program.n_columns)).astype(np.float64))
+    """Draw objectives; a variable without a bound is not driven there, as the program would have no optimum."""
+    rng, program = np.random.default_rng(case.instance.n_nodes + case.program.n_columns), case.program
+    drawn = rng.integers(-9, 10, size=(OBJECTIVES, program.n_columns)).astype(np.float64)
+    least = np.where(np.isinf(program.upper), 0.0, -np.inf)
+    most = np.where(np.isinf(program.lower), 0.0, np.inf)
+    turned = np.where((drawn < least) | (drawn > most), -drawn, drawn)
+    return list(np.clip(turned, least, most))
 
 
 def _over(

@@ -299,3 +299,29 @@ def test_terms_of_one_variable_are_added_up(tmp_path):
 def test_rows_of_several_lengths_are_no_matrix():
     with pytest.raises(ValueError, match=r"^matrix: expected rows of one length, got some of 1 and 2$"):
         proofs.is_totally_unimodular([[1], [1, 2]])
+
+
+def test_a_relaxation_without_vertices_has_no_fractional_one():
+    """A solver's point on an edge of it is 1/3 or 1/2 by chance: x = y = 1 is another."""
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(), pyo.Var()
+    model.above = pyo.Constraint(expr=3 * model.x - 2 * model.y >= 1)
+    model.objective = pyo.Objective(expr=3 * model.x - 2 * model.y)
+    answer = proofs.is_integral(model)
+    assert answer.verdict == OPEN
+    assert "the relaxation has no vertices" in answer.evidence
+    model.x.setlb(0)
+    assert proofs.is_integral(model).verdict == FRACTIONAL
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lazy.mps", MPS.replace("COLUMNS", "LAZYCONS\n L later\nCOLUMNS")),
+        ("cuts.mps", MPS.replace("COLUMNS", "USERCUTS\n L later\nCOLUMNS")),
+        ("lazy.lp", LP.replace("bounds", "lazy constraints\n later: x <= 1\nbounds")),
+    ],
+)
+def test_sections_that_highs_reads_as_rows_are_refused(tmp_path, name, text):
+    with pytest.raises(ValueError, match=r"got (lazy constraints|user cuts); write them as rows"):
+        proofs.is_totally_unimodular(write(tmp_path, name, text))

@@ -260,3 +260,25 @@ def test_integers_of_more_than_32_bits_are_among_those_that_are_looked_at():
 def test_a_wrong_promise_fails_its_check(wrong, check):
     with pytest.raises((AssertionError, ArithmeticError, ValueError)):
         dict(check_formulation(wrong))[check]()
+
+
+def epigraph(instance, lam):
+    """State the closure with its cost as a variable without an upper bound, as Benders' decomposition does."""
+    data, model = formulations.ModelData.of(instance), pyo.ConcreteModel()
+    model.x = pyo.Var(data.internal, domain=pyo.Binary)
+    model.w = pyo.Var(data.pairs, domain=pyo.Binary)
+    model.cost = pyo.Var(domain=pyo.NonNegativeReals)
+    model.parent = pyo.Constraint(list(data.parent), rule=lambda m, h: m.x[h] <= m.x[data.parent[h]])
+    uses = list(data.first_use)
+    model.needs = pyo.Constraint(uses, rule=lambda m, t, k, i: m.x[data.first_use[t, k, i]] <= m.w[k, i])
+    bought = sum(data.c[pair] * model.w[pair] for pair in data.pairs) + sum(data.s[h] * model.x[h] for h in data.s)
+    model.above = pyo.Constraint(expr=model.cost >= float(lam * instance.cost_unit) * bought)
+    gains = sum(gain * model.x[h] for h, gain in zip(data.internal, instance.gain.tolist(), strict=True))
+    roots = sum(data.e[h] for h, path in data.path.items() if len(path) == 1)
+    model.objective = pyo.Objective(expr=float(instance.error_unit) * (roots - gains) + model.cost)
+    return model
+
+
+@pytest.mark.parametrize("name", ["points_are_prunings", "prunings_are_points"])
+def test_a_variable_without_a_bound_is_no_fault(name):
+    dict(check_formulation(formulations.ModelledFormulation("epigraph", epigraph)))[name]()

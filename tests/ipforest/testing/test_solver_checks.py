@@ -8,7 +8,7 @@ import pytest
 
 from ipforest import Pruning, PruningResult, Status
 from ipforest.solvers import SOLVERS, SolverInfo, available_solvers, solve
-from ipforest.testing import check_solver, parametrize_with_checks
+from ipforest.testing import check_solver, parametrize_with_checks, solver_checks
 
 
 def optimal(instance, lam):
@@ -254,3 +254,19 @@ def test_names_are_those_of_the_registry():
     assert set(available_solvers()) <= set(SOLVERS)
     with pytest.raises(ValueError, match="method: expected one of"):
         next(check_solver("none"))
+
+
+def test_sets_of_bits_in_one_integer_are_found_too_small():
+    def of_64_acquisitions(instance, lam):
+        return optimal(instance, lam).pruning if instance.n_acquisitions <= 64 else instance.roots_only
+
+    info = SolverInfo("bits", of_64_acquisitions, exact=True)
+    with pytest.raises(AssertionError, match="the optimum is"):
+        dict(check_solver(info))["exact_is_optimal"]()
+
+
+def test_optima_are_not_kept_without_end(monkeypatch):
+    monkeypatch.setattr(solver_checks, "MAX_OPTIMA", 5)
+    monkeypatch.setattr(solver_checks, "_OPTIMA", {})
+    dict(check_solver("min-cut"))["bound_is_valid"]()
+    assert 0 < len(solver_checks._OPTIMA) <= 5
