@@ -294,6 +294,8 @@ def _solution(highs: Any, highspy: Any, program: LinearProgram, runtime_s: float
     feasible = point.value_valid and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     objective = float(info.objective_function_value) if feasible else np.inf
     optimal = ending != statuses.kTimeLimit
+    if optimal and not feasible:
+        raise _failure(program, "an optimum, but no feasible point,")
     linear_bound = objective if optimal else -np.inf
     return Solution(
         status=_status(optimal, integer and info.mip_gap > GAP_TOLERANCE),

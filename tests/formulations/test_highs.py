@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from time import process_time
+from types import SimpleNamespace
 
 import highspy
 import numpy as np
@@ -329,3 +330,19 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
     assert pool.apply_async(run, (program,)).get(60).objective == here
 """
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
+
+
+def test_an_optimum_without_a_feasible_point_is_none(monkeypatch):
+    """Some versions of HiGHS say optimal of a program that they found no point for."""
+    program = covering([1, 2], [1, 1], integer=True)
+    hidden = SimpleNamespace(value_valid=False, dual_valid=False)
+    quiet = highs.quiet_highs
+
+    def without_a_point():
+        solver = quiet()
+        solver.getSolution = lambda: hidden
+        return solver
+
+    monkeypatch.setattr(highs, "quiet_highs", without_a_point)
+    with pytest.raises(highs.NoOptimumError, match="got an optimum, but no feasible point, for"):
+        run(program)

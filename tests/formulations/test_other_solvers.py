@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 from subprocess import TimeoutExpired
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -141,3 +142,50 @@ def test_logging_that_was_disabled_stays_so():
         assert logging.root.manager.disable == logging.INFO
     finally:
         logging.disable(logging.NOTSET)
+
+
+class Ending:
+    """A solver of Pyomo's that ends in some way, with or without a point."""
+
+    def __init__(self, condition, value):
+        self.condition, self.value = condition, value
+
+    def available(self, **options):
+        return True
+
+    def solve(self, model, **options):
+        if isinstance(self.condition, Exception):
+            raise self.condition
+        self.model = model
+        problem = SimpleNamespace(lower_bound=None, upper_bound=None)
+        return SimpleNamespace(solver=SimpleNamespace(termination_condition=self.condition), problem=problem)
+
+    def load_vars(self):
+        if self.value is None:
+            raise RuntimeError("Solver does not currently have a valid solution.")
+        for variable in self.model.component_data_objects(other_solvers.pyo.Var):
+            variable.set_value(self.value, skip_validation=True)
+
+
+@pytest.mark.parametrize(("condition", "value"), [("maxTimeLimit", None), ("intermediateNonInteger", 0.5)])
+def test_a_time_limit_without_a_pruning_is_a_time_limit(monkeypatch, condition, value):
+    """As appsi_highs and CBC end there."""
+    monkeypatch.setattr(other_solvers.pyo, "SolverFactory", lambda name: Ending(condition, value))
+    result = formulations.solve(formulations.build("closure", ENSEMBLE, 1), solver="appsi_highs", time_limit=1)
+    best = solve(ENSEMBLE, 1).objective
+    assert (result.status, result.bound) in ((Status.TIME_LIMIT, best), (Status.OPTIMAL, best))
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("optimal", "got optimal, and no point, for"),
+        (Exception("too large for the licence"), "got: too large for the lic"),
+    ],
+)
+def test_other_endings_are_errors_of_one_kind(monkeypatch, condition, message):
+    monkeypatch.setattr(other_solvers.pyo, "SolverFactory", lambda name: Ending(condition, None))
+    with pytest.raises(RuntimeError, match=f"expected an optimum or the time limit, {message}"):
+        formulations.solve(formulations.build("closure", ENSEMBLE, 1), solver="appsi_highs")
+    table = formulations.solvers_table("closure", ENSEMBLE, 1, ["highs", "appsi_highs"])
+    assert [answer.checked for answer in table.answers] == [True, False]
