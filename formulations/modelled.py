@@ -102,13 +102,20 @@ class ModelledFormulation(Formulation):
         TypeError
             The function returns no Pyomo model.
         ValueError
-            The model maximises.
+            The model maximises, or is one that was built before.
         """
         model = self.builder(specification.instance, *self._number(specification))
         if not isinstance(model, pyo.ConcreteModel):
             raise TypeError(f"{self.name}: expected a pyomo.environ.ConcreteModel, got {type(model).__name__}")
         if any(each.sense != pyo.minimize for each in model.component_data_objects(pyo.Objective, active=True)):
             raise ValueError(f"{self.name}: expected an objective to minimise, got one to maximise; state its negative")
+        before = getattr(model, "specification", None)
+        of_another = isinstance(before, ModelSpecification) and before.formulation is not self
+        if before is not None and not of_another:
+            raise ValueError(
+                f"{self.name}: expected a new model for each call, got one whose `specification` is set, as "
+                "formulations.build does; return model.clone() of one that you keep, or call that component otherwise"
+            )
         model.specification = specification
         if specification.relaxed:
             pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)

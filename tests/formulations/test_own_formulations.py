@@ -281,3 +281,15 @@ def test_what_cannot_be_called_is_refused_when_it_is_registered(promises, builde
 def test_a_decorator_without_a_name_is_refused():
     with pytest.raises(TypeError, match=r'name: expected a text, as in @formulations.register\("mine"\), got function'):
         formulations.register(kept_and_bought)
+
+
+def test_a_model_that_is_kept_is_refused_the_second_time():
+    """Relaxed once, it would be relaxed when the 0-1 program is asked for."""
+    kept = kept_and_bought(TREE, 1)
+    own = ModelledFormulation("own", lambda instance, lam: kept)
+    clones = ModelledFormulation("clones", lambda instance, lam: kept.clone())
+    for relaxed in (True, False):
+        assert formulations.matrix(formulations.build(clones, TREE, 1, relaxed=relaxed)).is_integer is not relaxed
+    formulations.build(own, TREE, 1, relaxed=True)
+    with pytest.raises(ValueError, match=r"own: expected a new model for each call, .* return model\.clone\(\)"):
+        formulations.build(own, TREE, 1)

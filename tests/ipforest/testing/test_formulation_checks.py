@@ -1,6 +1,7 @@
 """All formulations pass their checks; with one of its constraints deleted or weakened each fails a named one."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyomo.environ as pyo
@@ -13,6 +14,7 @@ from formulations import FORMULATIONS, Formulation
 from formulations.variants import VARIANTS
 from ipforest.testing import check_formulation, parametrize_with_checks
 from ipforest.testing.corners import corner_instances
+from proofs.study import checks
 from proofs.study.problem import Problem
 
 BLOCKS = {
@@ -282,3 +284,41 @@ def epigraph(instance, lam):
 @pytest.mark.parametrize("name", ["points_are_prunings", "prunings_are_points"])
 def test_a_variable_without_a_bound_is_no_fault(name):
     dict(check_formulation(formulations.ModelledFormulation("epigraph", epigraph)))[name]()
+
+
+def at_least_two(instance, lam):
+    """State the closure of at least two nodes; smaller instances have no such pruning, and the program no point."""
+    model = epigraph(instance, lam)
+    model.two = pyo.Var(bounds=(2, 2))
+    model.kept = pyo.Constraint(expr=sum(model.x.values()) >= model.two)
+    return model
+
+
+def of_at_least_two(instance, lam, pruning):
+    return instance.objective(pruning, lam) if pruning.n_kept >= 2 else None
+
+
+@pytest.mark.slow
+def test_a_variant_may_allow_no_pruning_of_an_instance():
+    for _, check in check_formulation(formulations.ModelledFormulation("two", at_least_two, worth=of_at_least_two)):
+        check()
+    wrong = formulations.ModelledFormulation("two", epigraph, worth=of_at_least_two)
+    with pytest.raises(AssertionError, match="the program has a point, but no pruning is allowed"):
+        dict(check_formulation(wrong))["optimum_is_that_of_all_prunings"]()
+
+
+def test_a_study_of_such_a_variant_looks_at_its_optimum():
+    problem = Problem(corner_instances()[0], Fraction(1, 2))
+    for builder, right in ((at_least_two, True), (epigraph, False)):
+        variant = formulations.ModelledFormulation("two", with_a_bound(builder), worth=of_at_least_two)
+        assert (checks.solves(variant, problem) is None) == right
+        assert checks.is_exact(variant, problem) is None
+
+
+def with_a_bound(builder):
+    def built(instance, lam):
+        model = builder(instance, lam)
+        model.cost.setub(1000)
+        return model
+
+    return built
