@@ -29,6 +29,8 @@ CORNER_LAMBDAS = (Fraction(1, 2), Fraction(1, 5))
 """At the second, the last corner instance is pruned well only by a solver that knows what trees share."""
 FAR = 10**7
 """A lambda far above those that instances are drawn with."""
+HASTE_S = 1e-6
+"""A time limit that is over before a search begins."""
 MAX_OPTIMA = 1000
 """Optima that are kept; the checks of one solver look at fewer problems."""
 _OPTIMA: dict[tuple[str, Fraction], PruningResult] = {}
@@ -240,6 +242,15 @@ def _check_falls_with_lambda(info: SolverInfo) -> None:
     test()
 
 
+def _check_end_of_time_leaves_a_result(info: SolverInfo) -> None:
+    """Require of a solver with a ``time_limit``: when it is over at once, there is a pruning with a valid bound."""
+    if not info.takes_time_limit:
+        return
+    hasty = replace(info, quick_options={**info.quick_options, "time_limit": HASTE_S})
+    _check_result_is_its_pruning(hasty)
+    _check_bound_is_valid(hasty)
+
+
 def _check_is_deterministic(info: SolverInfo) -> None:
     """Require: asked twice, it answers twice the same, and it leaves the instance alone."""
 
@@ -334,6 +345,7 @@ CHECKS: tuple[Callable[[SolverInfo], None], ...] = (
     _check_canonical_is_smallest,
     _check_certificate_is_accepted,
     _check_falls_with_lambda,
+    _check_end_of_time_leaves_a_result,
     _check_is_deterministic,
     _check_order_of_trees_does_not_matter,
     _check_delayed_tests_are_right_or_refused,
