@@ -139,7 +139,7 @@ class ModelledFormulation(Formulation):
 
     def size(self, instance: PruningInstance) -> ModelSize:
         """Count the rows and columns of the model."""
-        numbers = {"lam": (1, None), "budget": (None, 0), "nothing": (None, None)}[self.takes]
+        numbers = {"lam": (1, None), "budget": (None, 1), "nothing": (None, None)}[self.takes]
         program = self.linear_program(specify(self, instance, *numbers))
         return ModelSize(program.n_columns, program.n_rows)
 

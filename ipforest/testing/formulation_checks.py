@@ -435,7 +435,7 @@ def _check_relaxation_is_that_of(other: Formulation, program: Formulation, own: 
     def test(case: _Case) -> None:
         specification = case.specification
         twin = _case(other, case.instance, specification.budget if program.takes == "budget" else specification.lam)
-        raised = [np.zeros(case.program.n_columns)]
+        raised: list[FloatArray | float] = [0.0]
         if list(case.program.column_labels) == list(twin.program.column_labels):
             most = RAISE * max(1.0, float(np.abs(case.program.objective).sum()))
             raised += [most * goal for goal in _rows_as_goals(twin)]
@@ -446,7 +446,7 @@ def _check_relaxation_is_that_of(other: Formulation, program: Formulation, own: 
             )
 
 
-def _bound(case: _Case, more: FloatArray) -> float:
+def _bound(case: _Case, more: FloatArray | float) -> float:
     """Return the relaxation's bound after a rise of the objective's coefficients, in ``error + lam * cost``."""
     return _solved(replace(case.relaxed(), objective=case.program.objective + more))[0] * case.unit
 

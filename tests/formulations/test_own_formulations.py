@@ -293,3 +293,25 @@ def test_a_model_that_is_kept_is_refused_the_second_time():
     formulations.build(own, TREE, 1, relaxed=True)
     with pytest.raises(ValueError, match=r"own: expected a new model for each call, .* return model\.clone\(\)"):
         formulations.build(own, TREE, 1)
+
+
+def within_budget(instance, budget):
+    """State the least error within a budget, with a row of two sides."""
+    model, data = kept_and_bought(instance, 0), ModelData.of(instance)
+    cost = pyo.quicksum(data.c[pair] * model.w[pair] for pair in data.pairs)
+    cost += pyo.quicksum(data.s[h] * model.x[h] for h in data.internal)
+    model.spent = pyo.Constraint(expr=pyo.inequality(0, float(instance.cost_unit) * cost, float(budget)))
+    return model
+
+
+def test_a_formulation_within_a_budget_is_among_the_crosschecks():
+    formulations.register("own-budget", "budget")(within_budget)
+    try:
+        answers = proofs.crosscheck(TREE, 1, budget=2)
+        assert answers.agree
+        assert "budget-pyomo-own-budget" in [answer.method for answer in answers.answers]
+    finally:
+        FORMULATIONS.remove("own-budget")
+    own = ModelledFormulation("own-budget", within_budget, "budget")
+    relaxed = formulations.solve(formulations.build(own, TREE, budget=2, relaxed=True))
+    assert relaxed.changes == ("the relaxation of own-budget is read as no mixture",)

@@ -322,3 +322,22 @@ def with_a_bound(builder):
         return model
 
     return built
+
+
+def weaker(instance, lam):
+    """State the epigraph with needs that half of a purchase meets, which 0-1 points do not."""
+    model, uses = epigraph(instance, lam), formulations.ModelData.of(instance).first_use
+    model.needs.deactivate()
+    model.half = pyo.Constraint(list(uses), rule=lambda m, t, k, i: m.x[uses[t, k, i]] <= 2 * m.w[k, i])
+    return model
+
+
+@pytest.mark.parametrize(("builder", "is_as_strong"), [(epigraph, True), (weaker, False)])
+def test_relaxations_over_other_variables_are_compared(builder, is_as_strong):
+    own = formulations.ModelledFormulation("own", builder)
+    check = dict(check_formulation(own, as_strong_as="closure"))["relaxation_is_that_of_closure"]
+    if is_as_strong:
+        check()
+        return
+    with pytest.raises(AssertionError, match=r"the relaxation gives .*, that of closure"):
+        check()
