@@ -123,8 +123,9 @@ def _solved(program: LinearProgram, wanted: dict[str, Any]) -> Solution:
     if not program.n_columns:
         return Solution.of_nothing(program.constant)
     _check_entries(program)
-    scale = _objective_scale(program)
-    scaled = replace(program, objective=program.objective * scale, constant=program.constant * scale)
+    scale, scaled = _objective_scale(program), program
+    if scale != 1:
+        scaled = replace(program, objective=program.objective * scale, constant=program.constant * scale)
     for step in (lambda: _pass(highs, highspy, scaled), highs.run):
         if step() == highspy.HighsStatus.kError:
             raise _failure(program, "an error")

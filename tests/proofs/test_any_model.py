@@ -325,3 +325,18 @@ def test_a_relaxation_without_vertices_has_no_fractional_one():
 def test_sections_that_highs_reads_as_rows_are_refused(tmp_path, name, text):
     with pytest.raises(ValueError, match=r"got (lazy constraints|user cuts); write them as rows"):
         proofs.is_totally_unimodular(write(tmp_path, name, text))
+
+
+@pytest.mark.parametrize("number", ["1,5", "1/2", "1_000", "abc", "--1", "1e", ""])
+@pytest.mark.parametrize("line", [" x cost 1 cap 1", " RHS cap 4 need 1", " R cap 2", " UP BND x 3"])
+def test_what_is_no_number_is_refused(tmp_path, line, number):
+    """HiGHS reads 1 for 1,5 and 1/2, and 0 for the others: a matrix that is not totally unimodular would be."""
+    file = write(tmp_path, "odd.mps", MPS.replace(line, f"{line[:-1]}{number}"))
+    with pytest.raises(ValueError, match=r"odd\.mps: expected numbers such as 1\.5 and 1e-3 in "):
+        proofs.is_totally_unimodular(file)
+
+
+@pytest.mark.parametrize("number", ["+1", "1.", "1.0D0", "1e0"])
+def test_numbers_in_other_writings_are_read(tmp_path, number):
+    file = write(tmp_path, "plain.mps", MPS.replace(" x need 1", f" x need {number}"))
+    assert proofs.is_totally_unimodular(file)
