@@ -155,6 +155,8 @@ def _with_fixed(base: LinearProgram, program: LinearProgram, columns: IntArray) 
     fixed = (program.lower == program.upper)[columns] & (base.lower < base.upper)
     fixed &= (np.bincount(program.A.indices, minlength=program.n_columns) == 0)[columns]
     fixed &= program.objective[columns] == 0
+    if not fixed.any():
+        return base
     values = np.where(fixed, program.lower[columns], 0.0)
     return replace(
         base,
