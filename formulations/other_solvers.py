@@ -16,6 +16,7 @@ from logging import CRITICAL, disable, root
 from math import ceil, inf, isfinite
 from shutil import which
 from subprocess import TimeoutExpired
+from threading import RLock
 from time import perf_counter
 from typing import Any
 
@@ -32,6 +33,7 @@ __all__ = ["PYOMO_SOLVERS", "PyomoSolver", "available_pyomo_solvers", "run_pyomo
 
 OPTIMAL, LIMITED = ("optimal", "globallyOptimal"), ("maxTimeLimit", "feasible", "intermediateNonInteger")
 """Pyomo's names of how a search ends; the last is that of CBC when its time is over."""
+_OUTPUT = RLock()
 AGREES = 1e-6
 """How far a solver's own objective may be from the pruning's, of itself, or of one unit."""
 
@@ -218,11 +220,15 @@ def _is_available(interface: str) -> bool:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keep back what Pyomo and its solvers print and log; logging is then as it was before."""
-    before = root.manager.disable
-    disable(CRITICAL)
-    try:
-        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-            yield
-    finally:
-        disable(before)
+    """Keep back what Pyomo and its solvers print and log; logging is then as it was before.
+
+    Both turn the output of the whole process round, so that threads wait for each other.
+    """
+    with _OUTPUT:
+        before = root.manager.disable
+        disable(CRITICAL)
+        try:
+            with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+                yield
+        finally:
+            disable(before)

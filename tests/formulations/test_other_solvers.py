@@ -2,6 +2,8 @@
 
 import logging
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from subprocess import TimeoutExpired
@@ -189,3 +191,21 @@ def test_other_endings_are_errors_of_one_kind(monkeypatch, condition, message):
         formulations.solve(formulations.build("closure", ENSEMBLE, 1), solver="appsi_highs")
     table = formulations.solvers_table("closure", ENSEMBLE, 1, ["highs", "appsi_highs"])
     assert [answer.checked for answer in table.answers] == [True, False]
+
+
+def test_threads_wait_for_each_other():
+    """Pyomo turns the output of the whole process round: two at once hang, and print what was to be kept back."""
+    code = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+import formulations
+from proofs.crosschecks.random_instances import random_instance
+instance = random_instance(np.random.default_rng(5), 6)
+solved = lambda _: formulations.solve(formulations.build("closure", instance, 1), solver="appsi_highs").objective
+with ThreadPoolExecutor(3) as pool:
+    assert len(set(pool.map(solved, range(6)))) == 1
+assert sys.stdout is sys.__stdout__
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
