@@ -39,6 +39,10 @@ NOT_LINEAR = {
     "GENERAL CONSTRAINT": "general constraints",
     "PWLOBJ": "a piecewise linear objective",
     "MULTI-OBJECTIVES": "several objectives",
+    "LAZYCONS": "lazy constraints",
+    "LAZY CONSTRAINTS": "lazy constraints",
+    "USERCUTS": "user cuts",
+    "USER CUTS": "user cuts",
     "SEMI": "semi-continuous variables",
     "SEMIS": "semi-continuous variables",
     "SEMI-CONTINUOUS": "semi-continuous variables",
@@ -47,6 +51,10 @@ NOT_LINEAR = {
 """Sections of .mps and .lp files, and what they hold that a linear program does not."""
 
 
+NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([ed][+-]?\d+)?|inf(inity)?)", re.IGNORECASE).fullmatch
+LONG_HEADINGS = ("NAME", "OBJSENSE", "OBJNAME")
+"""Headings of .mps files that words follow in the same line."""
+UNNUMBERED_BOUNDS = ("FR", "MI", "PL", "BV")
 TOLERATED = ("appears more than once in this", "have the same name")
 """Complaints of HiGHS about terms of one variable, which it adds up, and about names, which are looked at here."""
 
@@ -110,7 +118,8 @@ def read_linear_program(path: str | Path) -> LinearProgram:
     ValueError
         Another suffix; a file that is no text, is damaged, ends too early, or has no variables; two rows or columns of
         one name; sections and terms that are not linear, or several objectives; entries that HiGHS would leave out, as
-        one that stands twice, is smaller than 1e-9, or is of no row.
+        one that stands twice, is smaller than 1e-9, or is of no row; what is no number, such as 1,5, of which HiGHS
+        would read a part.
     OSError
         The file cannot be opened.
     MissingSolverError
@@ -179,7 +188,10 @@ def _check_text(file: Path, text: str) -> None:
             f"{file}: expected {end} in the last line, got {lines[-1].strip()[:40]!r}; the file is cut off"
         )
     if is_mps:
-        objectives = _objectives_of_mps(lines)
+        data = list(_data_of_mps(lines))
+        for section, words in data:
+            _check_numbers(file, section, words)
+        objectives = [" ".join(words[1:]) for section, words in data if section == "ROWS" and words[0].upper() == "N"]
         if len(objectives) > 1:
             _refuse(file, f"several objectives (rows of type N: {', '.join(objectives)})")
 
@@ -194,14 +206,37 @@ def _without_comments(text: str, mark: str) -> Iterator[str]:
             yield line.split(mark)[0]
 
 
-def _objectives_of_mps(lines: Sequence[str]) -> list[str]:
-    names, in_rows = [], False
+def _data_of_mps(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the words of each line of data, and the section that it is in."""
+    section = ""
     for line in lines:
-        if not line[0].isspace():
-            in_rows = line.split()[0].upper() == "ROWS"
-        elif in_rows and line.split()[0].upper() == "N":
-            names.append(" ".join(line.split()[1:]))
-    return names
+        words = line.split()
+        if not line[0].isspace() and (len(words) == 1 or words[0].upper() in LONG_HEADINGS):
+            section = words[0].upper()
+        else:
+            yield section, words
+
+
+def _check_numbers(file: Path, section: str, words: Sequence[str]) -> None:
+    """Refuse a line without the numbers of its section; HiGHS takes what a word begins with, and 0 for none."""
+    if section == "BOUNDS":
+        without = words[0].upper() in UNNUMBERED_BOUNDS
+        numbers = [] if without else words[-1:] if len(words) in (3, 4) else None
+    elif section in ("RHS", "RANGES"):
+        numbers = words[1 + len(words) % 2 :: 2] if len(words) in (2, 3, 4, 5) else None
+    elif section == "COLUMNS" and words[1:2] != ["'MARKER'"]:
+        numbers = words[2::2] if len(words) in (3, 5) else None
+    else:
+        return
+    wrong = (
+        "other words, or names with spaces"
+        if numbers is None
+        else next((each for each in numbers if not NUMBER(each)), None)
+    )
+    if wrong is not None:
+        raise ValueError(
+            f"{file}: expected numbers such as 1.5 and 1e-3 in {section}, got {wrong} in {' '.join(words)!r}"
+        )
 
 
 def _refuse(where: object, part: str) -> None:

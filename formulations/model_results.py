@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from formulations.arrays import linear_program
 from formulations.base import ModelSpecification
@@ -118,7 +121,8 @@ class Changes:
 def changes_of(program: LinearProgram, specification: ModelSpecification) -> Changes:
     """Compare a model's matrix with the program that was built."""
     base = linear_program(specification)
-    columns, rows = _places(base.column_labels, program.column_labels), _places(base.row_labels, program.row_labels)
+    columns = _places(base.column_labels, program.column_labels)
+    rows = _places(_told_apart(base.row_labels), _told_apart(program.row_labels))
     if columns is None or rows is None:
         removed = "variables" if columns is None else "constraints"
         nothing = np.zeros(0, dtype=np.int64)
@@ -126,6 +130,7 @@ def changes_of(program: LinearProgram, specification: ModelSpecification) -> Cha
     breaking, restricting = [], []
     own = np.ones(program.n_columns, dtype=bool)
     own[columns] = False
+    base = _with_fixed(base, program, columns)
     if not _same_objective(program, base, columns, own):
         breaking.append("the objective was changed")
     kept_rows = program.A[rows]
@@ -145,6 +150,23 @@ def changes_of(program: LinearProgram, specification: ModelSpecification) -> Cha
     return Changes(tuple(breaking), tuple(restricting), rows, columns)
 
 
+def _with_fixed(base: LinearProgram, program: LinearProgram, columns: IntArray) -> LinearProgram:
+    """Put the values of the variables that the model fixes into the program's rows and objective, as its matrix has."""
+    fixed = (program.lower == program.upper)[columns] & (base.lower < base.upper)
+    fixed &= (np.bincount(program.A.indices, minlength=program.n_columns) == 0)[columns]
+    fixed &= program.objective[columns] == 0
+    if not fixed.any():
+        return base
+    values = np.where(fixed, program.lower[columns], 0.0)
+    return replace(
+        base,
+        A=csr_array(base.A * ~fixed),
+        rhs=base.rhs - base.A @ values,
+        objective=np.where(fixed, 0.0, base.objective),
+        constant=base.constant + float(base.objective @ values),
+    )
+
+
 def _same_objective(program: LinearProgram, base: LinearProgram, columns: IntArray, own: BoolArray) -> bool:
     return (
         np.array_equal(program.objective[columns], base.objective)
@@ -154,7 +176,17 @@ def _same_objective(program: LinearProgram, base: LinearProgram, columns: IntArr
     )
 
 
-def _places(wanted: Sequence[str], labels: Sequence[str]) -> IntArray | None:
+def _told_apart(labels: Sequence[str]) -> list[tuple[str, int]]:
+    """Give rows of the same label numbers, as a constraint with two sides is two rows."""
+    count: Counter[str] = Counter()
+    numbered = []
+    for label in labels:
+        numbered.append((label, count[label]))
+        count[label] += 1
+    return numbered
+
+
+def _places(wanted: Sequence[Any], labels: Sequence[Any]) -> IntArray | None:
     """Return where some labels stand among others, None if one is missing."""
     place = {label: position for position, label in enumerate(labels)}
     found = [place.get(label, -1) for label in wanted]

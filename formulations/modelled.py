@@ -17,7 +17,7 @@ from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.results import Pruning
 from ipforest.solvers.linear_program import LinearProgram
-from ipforest.solvers.registry import check_name, is_defined_again
+from ipforest.solvers.registry import check_call, check_name, is_defined_again
 
 __all__ = ["Builder", "Decoder", "Definition", "ModelledFormulation", "register"]
 
@@ -27,6 +27,14 @@ Decoder = Callable[[Any], Any]
 """Called with the model, whose variables hold a point; gives x_h of each internal node, shape (n_internal,)."""
 Definition = Callable[..., Fraction | None]
 """Called as the builder is, with a pruning after that; gives its objective, or None if it is not allowed."""
+
+
+NUMBERS = {
+    "lam": ("an instance", "lambda"),
+    "budget": ("an instance", "the budget"),
+    "nothing": ("an instance",),
+}
+"""What a builder is called with."""
 
 
 class ModelledFormulation(Formulation):
@@ -75,6 +83,13 @@ class ModelledFormulation(Formulation):
             raise ValueError(f"takes: expected lam, budget or nothing, got {takes!r}")
         self.name, self.takes, self.integral, self.reason = name, takes, integral, reason
         self.paper, self.equation, self.one_tree, self.routing = paper, equation, one_tree, routing
+        check_call(name, builder, *NUMBERS[takes])
+        if decode is not None:
+            check_call(f"{name}, decode", decode, "the solved model")
+        if worth is not None:
+            check_call(f"{name}, worth", worth, *NUMBERS[takes], "a pruning")
+        if integral not in (True, False, None):
+            raise TypeError(f"integral: expected True, False or None, got {integral!r}")
         self.builder, self._decode, self._worth = builder, decode, worth
         self.variant = worth is not None
         self.__doc__ = builder.__doc__
@@ -87,13 +102,20 @@ class ModelledFormulation(Formulation):
         TypeError
             The function returns no Pyomo model.
         ValueError
-            The model maximises.
+            The model maximises, or is one that was built before.
         """
         model = self.builder(specification.instance, *self._number(specification))
         if not isinstance(model, pyo.ConcreteModel):
             raise TypeError(f"{self.name}: expected a pyomo.environ.ConcreteModel, got {type(model).__name__}")
         if any(each.sense != pyo.minimize for each in model.component_data_objects(pyo.Objective, active=True)):
             raise ValueError(f"{self.name}: expected an objective to minimise, got one to maximise; state its negative")
+        before = getattr(model, "specification", None)
+        of_another = isinstance(before, ModelSpecification) and before.formulation is not self
+        if before is not None and not of_another:
+            raise ValueError(
+                f"{self.name}: expected a new model for each call, got one whose `specification` is set, as "
+                "formulations.build does; return model.clone() of one that you keep, or call that component otherwise"
+            )
         model.specification = specification
         if specification.relaxed:
             pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
@@ -117,7 +139,7 @@ class ModelledFormulation(Formulation):
 
     def size(self, instance: PruningInstance) -> ModelSize:
         """Count the rows and columns of the model."""
-        numbers = {"lam": (1, None), "budget": (None, 0), "nothing": (None, None)}[self.takes]
+        numbers = {"lam": (1, None), "budget": (None, 1), "nothing": (None, None)}[self.takes]
         program = self.linear_program(specify(self, instance, *numbers))
         return ModelSize(program.n_columns, program.n_rows)
 
@@ -197,6 +219,8 @@ def register(name: str, takes: Takes = "lam", **promises: Any) -> Callable[[Buil
     ------
     ValueError
         Another formulation has the name, or `takes` is none of the three.
+    TypeError
+        The name is no text, or what must be a function cannot be called so.
 
     Examples
     --------
@@ -206,6 +230,7 @@ def register(name: str, takes: Takes = "lam", **promises: Any) -> Callable[[Buil
     ...     ...
     ...     return model
     """
+    check_name(name, "formulations.register")
 
     def registered(builder: Builder) -> Builder:
         made, before = ModelledFormulation(name, builder, takes, **promises), FORMULATIONS.get(name)

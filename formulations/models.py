@@ -29,11 +29,12 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
     ------
     ValueError
         The model has no active objective or several, an expression that is not linear or has variables of another
-        model, or components that rows and columns do not represent (SOS and logical constraints, disjunctions,
-        complementarities).
+        model, a variable over a set with gaps, or components that rows and columns do not represent (SOS and logical
+        constraints, disjunctions, complementarities).
     """
     _check_components(model)
     variables = list(model.component_data_objects(pyo.Var))
+    integer = [_is_integer(variable) for variable in variables]
     column = {id(variable): position for position, variable in enumerate(variables)}
     entries: list[float] = []
     indices: list[int] = []
@@ -62,7 +63,7 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
         constant=-float(constant) if maximised else float(constant),
         lower=np.array([_bound(variable, variable.lb, -inf) for variable in variables], dtype=np.float64),
         upper=np.array([_bound(variable, variable.ub, inf) for variable in variables], dtype=np.float64),
-        integer=np.array([variable.is_integer() for variable in variables], dtype=bool),
+        integer=np.array(integer, dtype=bool),
         row_labels=tuple(labels),
         column_labels=tuple(variable.name for variable in variables),
         maximised=bool(maximised),
@@ -112,8 +113,19 @@ def _sides(row: Any) -> list[tuple[str, float]]:
     """Return a constraint as one row, or as two if it has two different sides: sense and right-hand side of each."""
     if row.equality:
         return [("==", pyo.value(row.upper))]
-    sides = (("<=", row.upper), (">=", row.lower))
-    return [(sense, pyo.value(side)) for sense, side in sides if side is not None]
+    sides = (("<=", row.has_ub(), row.upper), (">=", row.has_lb(), row.lower))
+    return [(sense, pyo.value(side)) for sense, is_finite, side in sides if is_finite]
+
+
+def _is_integer(variable: Any) -> bool:
+    """Return whether a variable is over the integers of an interval; all reals of one are the other domain."""
+    is_empty = not list(variable.domain.ranges())
+    if is_empty or not (variable.is_integer() or variable.is_continuous()):
+        raise ValueError(
+            f"{variable.name}: expected a variable over the reals or the integers of an interval, got one over "
+            f"{'an empty set' if is_empty else variable.domain}; write it with a 0-1 variable for each value"
+        )
+    return bool(variable.is_integer())
 
 
 def _bound(variable: Any, bound: float | None, unbounded: float) -> float:
@@ -154,12 +166,20 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
     TypeError
         No Pyomo model.
     ValueError
-        Another suffix.
+        Another suffix, or two names that are one in the file.
     """
     if not isinstance(model, pyo.Block):
         raise TypeError(f"model: expected a Pyomo model, as formulations.build gives, got {type(model).__name__}")
     target = Path(path)
     if target.suffix not in (".lp", ".mps"):
         raise ValueError(f"path: expected a name that ends in .lp or .mps, got {target.name!r}")
-    model.write(str(target), io_options={"symbolic_solver_labels": True})
+    try:
+        model.write(str(target), io_options={"symbolic_solver_labels": True})
+    except RuntimeError as problem:
+        if "symbol" not in str(problem):
+            raise
+        raise ValueError(
+            "model: expected names that differ in more than signs, for which files have one letter, got two that "
+            f"become one: {problem}"
+        ) from problem
     return target

@@ -7,14 +7,16 @@ them.
 
 from __future__ import annotations
 
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.util import find_spec
 from io import StringIO
-from logging import CRITICAL, NOTSET, disable
+from logging import CRITICAL, disable, root
 from math import ceil, inf, isfinite
 from shutil import which
 from subprocess import TimeoutExpired
+from threading import RLock
 from time import perf_counter
 from typing import Any
 
@@ -29,6 +31,9 @@ from ipforest.solvers.linear_program import Solution
 
 __all__ = ["PYOMO_SOLVERS", "PyomoSolver", "available_pyomo_solvers", "run_pyomo"]
 
+OPTIMAL, LIMITED = ("optimal", "globallyOptimal"), ("maxTimeLimit", "feasible", "intermediateNonInteger")
+"""Pyomo's names of how a search ends; the last is that of CBC when its time is over."""
+_OUTPUT = RLock()
 AGREES = 1e-6
 """How far a solver's own objective may be from the pruning's, of itself, or of one unit."""
 
@@ -138,16 +143,17 @@ def run_pyomo(model: Any, name: str, time_limit: float | None = None) -> Solutio
     program = matrix(model)
     if not program.n_columns:
         return Solution.of_nothing(program.constant)
-    set_values(model, np.zeros(program.n_columns))  # a variable that no row and no objective has is not written
+    set_values(model, np.clip(0.0, program.lower, program.upper))  # solvers give no value to what no row has
     started = perf_counter()
     condition, bound = _solved(model, interface, seconds)
     runtime_s = perf_counter() - started
     variables = list(model.component_data_objects(pyo.Var))
     values = np.array([inf if variable.value is None else float(variable.value) for variable in variables])
-    optimal, limited = condition in ("optimal", "globallyOptimal"), condition in ("maxTimeLimit", "feasible")
+    optimal, limited = condition in OPTIMAL, condition in LIMITED
     found = (optimal or limited) and bool(np.isfinite(values).all()) and (optimal or _is_feasible(program, values))
-    if not optimal and not limited:
-        raise RuntimeError(f"{name}: expected an optimum or the time limit, got {condition} for {program!r}")
+    if not found and not limited:
+        got = f"{condition}, and no point," if optimal else condition
+        raise RuntimeError(f"{name}: expected an optimum or the time limit, got {got} for {program!r}")
     sign = -1.0 if program.maximised else 1.0
     return Solution(
         status=Status.OPTIMAL if optimal else Status.TIME_LIMIT,
@@ -162,25 +168,19 @@ def run_pyomo(model: Any, name: str, time_limit: float | None = None) -> Solutio
 
 def _solved(model: Any, interface: str, seconds: float | None) -> tuple[str, float | None]:
     """Let the solver run in silence; give how it ended, and its bound."""
-    from pyomo.common.errors import ApplicationError
-
     limits = {} if seconds is None or not isfinite(seconds) else {"timelimit": ceil(seconds)}
-    disable(CRITICAL)
     try:
-        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        with _silence():
             solver = pyo.SolverFactory(interface)
             results = solver.solve(model, load_solutions=False, **limits)
             condition = str(results.solver.termination_condition)
             if condition not in ("infeasible", "unbounded", "infeasibleOrUnbounded", "error"):
                 _load(model, solver, results)
     except TimeoutExpired:  # Pyomo stops a program that does not keep the limit itself
-        for variable in model.component_data_objects(pyo.Var):
-            variable.set_value(None)
+        _take_values(model)
         return "maxTimeLimit", None
-    except ApplicationError as failure:
+    except Exception as failure:  # a solver of others may raise anything, as that its licence is too small
         raise RuntimeError(f"{interface}: expected an optimum or the time limit, got: {failure}") from failure
-    finally:
-        disable(NOTSET)
     lower = results.problem.lower_bound if _minimises(model) else results.problem.upper_bound
     return condition, float(lower) if isinstance(lower, int | float) else None
 
@@ -189,7 +189,16 @@ def _load(model: Any, solver: Any, results: Any) -> None:
     if len(getattr(results, "solution", ())):
         model.solutions.load_from(results)
     elif hasattr(solver, "load_vars"):
-        solver.load_vars()
+        try:
+            solver.load_vars()
+        except RuntimeError:  # it ended without a point
+            _take_values(model)
+
+
+def _take_values(model: Any) -> None:
+    for variable in model.component_data_objects(pyo.Var):
+        if not variable.fixed:
+            variable.set_value(None)
 
 
 def _minimises(model: Any) -> bool:
@@ -200,13 +209,26 @@ def _is_feasible(program: Any, values: Any) -> bool:
     left = program.A @ values
     low, high = left >= program.row_lower - AGREES, left <= program.row_upper + AGREES
     inside = (values >= program.lower - AGREES) & (values <= program.upper + AGREES)
-    return bool(low.all() and high.all() and inside.all())
+    whole = ~program.integer | (np.abs(values - np.rint(values)) <= AGREES)
+    return bool(low.all() and high.all() and inside.all() and whole.all())
 
 
 def _is_available(interface: str) -> bool:
-    disable(CRITICAL)
-    try:
-        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-            return bool(pyo.SolverFactory(interface).available(exception_flag=False))
-    finally:
-        disable(NOTSET)
+    with _silence():
+        return bool(pyo.SolverFactory(interface).available(exception_flag=False))
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep back what Pyomo and its solvers print and log; logging is then as it was before.
+
+    Both turn the output of the whole process round, so that threads wait for each other.
+    """
+    with _OUTPUT:
+        before = root.manager.disable
+        disable(CRITICAL)
+        try:
+            with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+                yield
+        finally:
+            disable(before)

@@ -214,10 +214,11 @@ def solve_model(
     changes = changes_of(program, specification)
     if specification.formulation.variant:
         changes = changes.with_breaking(f"{specification.formulation} states another problem")
-    unmet = bool(changes.restricting) and solution.values is None
     within_budget = specification.budget is not None
-    unread = within_budget and specification.relaxed and not specification.formulation.integer_units
-    if changes.breaking or unmet or (changes.restricting and within_budget) or unread:
+    if within_budget and specification.relaxed and not specification.formulation.integer_units:
+        changes = changes.with_breaking(f"the relaxation of {specification.formulation} is read as no mixture")
+    unmet = bool(changes.restricting) and solution.values is None
+    if changes.breaking or unmet or (changes.restricting and within_budget):
         return model_result(specification, program, solution, changes, method)
     solution = changes.program_part(solution)
     if solver != "highs":

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+from functools import cache, partial
 from importlib.util import find_spec
+from math import ceil, floor, log2
 from time import perf_counter
 from typing import Any, Literal
 
@@ -37,6 +41,14 @@ MAX_ENTRY = 2.0**53
 """Up to it floats tell integers apart; HiGHS by default refuses entries from 10^15 on."""
 INFEASIBLE = "Infeasible"
 """HiGHS's name for a program without a feasible point."""
+UNBOUNDED, UNDECIDED = "Unbounded", "Primal infeasible or unbounded"
+"""Its names for a program without a least objective, and for one that is this or infeasible."""
+SMALLEST_ENTRY = 1e-9
+"""HiGHS leaves entries of the matrix out that are not larger."""
+SMALL_COST = 1e-3
+"""Costs below it are scaled: HiGHS's tolerances of the objective are absolute, 1e-7 of reduced costs, a gap of 1e-6."""
+LARGEST_SCALED, MAX_POWER = 20, 1000
+"""Powers of two: of the largest cost after scaling, above which small ones stay small, and of what floats hold."""
 LARGE = 1e8
 """Where numbers exceed it HiGHS's tolerance of a row, 1e-7 of 1 and absolute, is near to their rounding."""
 NO_PROBING = 2**15
@@ -69,7 +81,7 @@ def run(
     Raises
     ------
     ValueError
-        An option that HiGHS does not take.
+        An option that HiGHS does not take, or entries of the matrix that it would leave out.
     MissingSolverError
         HiGHS is not installed.
     NoOptimumError
@@ -110,10 +122,45 @@ def _solved(program: LinearProgram, wanted: dict[str, Any]) -> Solution:
     set_options(highs, wanted)
     if not program.n_columns:
         return Solution.of_nothing(program.constant)
-    for step in (lambda: _pass(highs, highspy, program), highs.run):
+    _check_entries(program)
+    scale, scaled = _objective_scale(program), program
+    if scale != 1:
+        scaled = replace(program, objective=program.objective * scale, constant=program.constant * scale)
+    for step in (lambda: _pass(highs, highspy, scaled), highs.run):
         if step() == highspy.HighsStatus.kError:
             raise _failure(program, "an error")
-    return _solution(highs, highspy, program, perf_counter() - started)
+    if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible and program.objective.any():
+        feasible = _solved(replace(program, objective=np.zeros(program.n_columns)), wanted).values is not None
+        raise _failure(program, UNBOUNDED if feasible else UNDECIDED)
+    return _in_units(_solution(highs, highspy, program, perf_counter() - started), scale)
+
+
+def _check_entries(program: LinearProgram) -> None:
+    """Refuse entries that HiGHS would leave out with a warning, after which it solves another program."""
+    small = np.flatnonzero((np.abs(program.A.data) <= SMALLEST_ENTRY) & (program.A.data != 0))
+    if small.size:
+        row = int(np.searchsorted(program.A.indptr, small[0], side="right")) - 1
+        column = int(program.A.indices[small[0]])
+        raise ValueError(
+            f"A: expected entries above {SMALLEST_ENTRY:g}, got {program.A.data[small[0]]:g} of "
+            f"{program.column_labels[column]} in {program.row_labels[row]}, which HiGHS leaves out; "
+            "multiply the row by a number, or measure the variable in smaller units"
+        )
+
+
+def _objective_scale(program: LinearProgram) -> float:
+    """Return a power of two, by which costs are multiplied so that none hides below HiGHS's absolute tolerances."""
+    costs = np.abs(program.objective[program.objective != 0])
+    if not costs.size or costs.min() >= SMALL_COST:
+        return 1.0
+    power = min(ceil(-log2(costs.min())), floor(LARGEST_SCALED - log2(costs.max())), MAX_POWER)
+    return 2.0 ** max(0, power)
+
+
+def _in_units(solution: Solution, scale: float) -> Solution:
+    """Undo the scaling of the objective."""
+    duals = None if solution.row_duals is None else solution.row_duals / scale
+    return replace(solution, objective=solution.objective / scale, bound=solution.bound / scale, row_duals=duals)
 
 
 def import_highspy() -> Any:
@@ -131,7 +178,17 @@ def import_highspy() -> Any:
         )
     import highspy
 
+    _start_anew_after_a_fork()
     return highspy
+
+
+@cache
+def _start_anew_after_a_fork() -> None:
+    """Let forked processes forget HiGHS's threads, which they do not have and would wait for without end."""
+    from highspy import Highs
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=partial(Highs.resetGlobalScheduler, False))
 
 
 def quiet_highs() -> Any:
@@ -238,6 +295,8 @@ def _solution(highs: Any, highspy: Any, program: LinearProgram, runtime_s: float
     feasible = point.value_valid and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     objective = float(info.objective_function_value) if feasible else np.inf
     optimal = ending != statuses.kTimeLimit
+    if optimal and not feasible:
+        raise _failure(program, "an optimum, but no feasible point,")
     linear_bound = objective if optimal else -np.inf
     return Solution(
         status=_status(optimal, integer and info.mip_gap > GAP_TOLERANCE),

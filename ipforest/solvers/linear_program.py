@@ -230,6 +230,9 @@ def _read_matrix(matrix: Any) -> csr_array:
     if matrix.dtype.kind not in NUMBERS[1]:
         raise TypeError(f"A: expected numbers, got {matrix.dtype}")
     read = csr_array(matrix, dtype=np.float64)
+    if not read.has_canonical_format:
+        read = read.copy()
+        read.sum_duplicates()
     if not np.isfinite(read.data).all():
         raise ValueError("A: expected finite numbers, got NaN or infinity")
     return read

@@ -100,7 +100,7 @@ class SolverInfo:
     @property
     def takes_time_limit(self) -> bool:
         """Whether it has an option ``time_limit``."""
-        return "time_limit" in inspect.signature(self.load()).parameters
+        return "time_limit" in _options_of(self.load())[0]
 
     def load(self) -> Callable[..., Any]:
         """Import the function.
@@ -173,9 +173,14 @@ class SolverRegistry(Registry[SolverInfo]):
 def _options_of(solver: Callable[..., Any]) -> tuple[list[str], bool]:
     """List the options of a solver, after its instance and lambda or budget, and say whether it takes any others."""
     kinds = inspect.Parameter
-    _, _, *options = inspect.signature(solver).parameters.values()
-    names = [option.name for option in options if option.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)]
-    return names, any(option.kind == kinds.VAR_KEYWORD for option in options)
+    try:
+        parameters = list(inspect.signature(solver).parameters.values())
+    except ValueError:  # a compiled function may not say what it takes
+        return [], True
+    by_place = [each for each in parameters if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    options = [each for each in by_place[2:] if each.kind == kinds.POSITIONAL_OR_KEYWORD]
+    options += [each for each in parameters if each.kind == kinds.KEYWORD_ONLY]
+    return [option.name for option in options], any(each.kind == kinds.VAR_KEYWORD for each in parameters)
 
 
 _PLUGINS = Plugins("ipforest.solvers")
@@ -300,25 +305,45 @@ def register_solver(
 
 
 def check_signature(name: str, function: object) -> None:
-    """Require a function that can be called with an instance and lambda.
+    """Require a function that can be called with an instance and lambda, and is no class.
 
     Raises
     ------
     TypeError
         A class, or what cannot be called, or not with these two.
     """
-    if inspect.isclass(function) or not callable(function):
-        kind = f"the class {function.__name__}" if inspect.isclass(function) else type(function).__name__
+    if inspect.isclass(function):
         raise TypeError(
-            f"{name}: expected a function of an instance and lambda, got {kind}; give an object of a class that "
-            "can be called, or one of its methods"
+            f"{name}: expected a function of an instance and lambda, got the class {function.__name__}; give an "
+            "object of a class that can be called, or one of its methods"
         )
-    signature = inspect.signature(function)
+    check_call(name, function, "an instance", "lambda")
+
+
+def check_call(name: str, function: object, *arguments: str) -> None:
+    """Require what can be called with these arguments; of compiled functions that cannot be known before.
+
+    Raises
+    ------
+    TypeError
+        It cannot be called, or not with these.
+    """
+    *others, last = arguments
+    wanted = f"a function of {', '.join(others)}{' and ' if others else ''}{last}"
+    if not callable(function):
+        raise TypeError(
+            f"{name}: expected {wanted}, got {type(function).__name__}; give an object of a class that can be called, "
+            "or one of its methods"
+        )
     try:
-        signature.bind("instance", "lam")
+        signature = inspect.signature(function)
+    except ValueError:
+        return
+    try:
+        signature.bind(*arguments)
     except TypeError as problem:
         raise TypeError(
-            f"{name}: expected a function of an instance and lambda whose other parameters have defaults, got "
+            f"{name}: expected {wanted} whose other parameters have defaults, got "
             f"{getattr(function, '__name__', 'one')}{signature}: {problem}"
         ) from None
 

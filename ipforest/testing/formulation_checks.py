@@ -115,11 +115,12 @@ class _Case:
         """Return the objective that a pruning must have; None if it is not allowed."""
         return self.specification.formulation.worth(self.specification, pruning)
 
-    def optimum(self) -> Fraction:
-        """Return the least objective of all prunings, tried one by one."""
+    def optimum(self) -> Fraction | None:
+        """Return the least objective of all prunings, tried one by one; None if none is allowed."""
         from proofs.crosschecks.brute_force import prunings
 
-        return min(worth for pruning in prunings(self.instance) if (worth := self.worth(pruning)) is not None)
+        worths = (self.worth(pruning) for pruning in prunings(self.instance))
+        return min((worth for worth in worths if worth is not None), default=None)
 
     def relaxed(self) -> LinearProgram:
         return replace(self.program, integer=np.zeros(self.program.n_columns, dtype=bool))
@@ -175,6 +176,16 @@ def _solved(program: LinearProgram) -> tuple[float, FloatArray]:
     return solution
 
 
+def _optimum_and_best(case: _Case) -> tuple[float, FloatArray, Fraction] | None:
+    """Solve the 0-1 program, and find the best of all prunings; None if there is neither."""
+    best, solution = case.optimum(), _solution(case.program)
+    if best is None:
+        assert solution is None, "the program has a point, but no pruning is allowed"
+        return None
+    assert solution is not None, "the program has no point"
+    return *solution, best
+
+
 def _solution(program: LinearProgram) -> tuple[float, FloatArray] | None:
     """Solve a program; None if it has no point."""
     from ipforest.solvers.highs import INFEASIBLE, NoOptimumError, run
@@ -209,8 +220,13 @@ def _least_within_bounds(program: LinearProgram, goal: FloatArray) -> float:
 
 
 def _random_goals(case: _Case) -> list[FloatArray]:
-    rng = np.random.default_rng(case.instance.n_nodes + case.program.n_columns)
-    return list(rng.integers(-9, 10, size=(OBJECTIVES, case.program.n_columns)).astype(np.float64))
+    """Draw objectives; a variable without a bound is not driven there, as the program would have no optimum."""
+    rng, program = np.random.default_rng(case.instance.n_nodes + case.program.n_columns), case.program
+    drawn = rng.integers(-9, 10, size=(OBJECTIVES, program.n_columns)).astype(np.float64)
+    least = np.where(np.isinf(program.upper), 0.0, -np.inf)
+    most = np.where(np.isinf(program.lower), 0.0, np.inf)
+    turned = np.where((drawn < least) | (drawn > most), -drawn, drawn)
+    return list(np.clip(turned, least, most))
 
 
 def _over(
@@ -325,8 +341,10 @@ def _check_optimum_is_that_of_all_prunings(program: Formulation, own: Own) -> No
 
     @_over(program, own)
     def test(case: _Case) -> None:
-        objective, values = _solved(case.program)
-        best = case.optimum()
+        found = _optimum_and_best(case)
+        if found is None:
+            return
+        objective, values, best = found
         assert _near(objective * case.unit, best), f"optimum {objective * case.unit:.9g}, of all prunings {best}"
         pruning = case.read(values)
         assert case.worth(pruning) == best, f"the optimal point's pruning has {case.worth(pruning)}, the best {best}"
@@ -337,11 +355,13 @@ def _check_points_are_prunings(program: Formulation, own: Own) -> None:
 
     @_over(program, own, MAX_INTERNAL + 2)
     def test(case: _Case) -> None:
+        if case.optimum() is None:
+            return
         for goal in _goals(case):
             _, values = _solved(replace(case.program, objective=goal))
             pruning = case.read(values)
             worth = case.worth(pruning)
-            assert worth is not None, "a point's pruning is not allowed, as it exceeds the budget"
+            assert worth is not None, "a point's pruning is not allowed, or exceeds the budget"
             stated = float(case.program.objective @ values + case.program.constant) * case.unit
             assert stated >= float(worth) - ROOM * max(1.0, float(worth)), (
                 f"a point has the objective {stated:.9g}, its pruning {worth}"
@@ -398,7 +418,10 @@ def _check_relaxation_bounds_the_optimum(program: Formulation, own: Own) -> None
 
     @_over(program, own)
     def test(case: _Case) -> None:
-        bound, best = _solved(case.relaxed())[0] * case.unit, float(case.optimum())
+        optimum = case.optimum()
+        if optimum is None:
+            return
+        bound, best = _solved(case.relaxed())[0] * case.unit, float(optimum)
         room = ROOM * max(1.0, best)
         assert bound <= best + room, f"the relaxation gives {bound:.9g}, above the optimum {best:.9g}"
         if program.integral:
@@ -412,7 +435,7 @@ def _check_relaxation_is_that_of(other: Formulation, program: Formulation, own: 
     def test(case: _Case) -> None:
         specification = case.specification
         twin = _case(other, case.instance, specification.budget if program.takes == "budget" else specification.lam)
-        raised = [np.zeros(case.program.n_columns)]
+        raised: list[FloatArray | float] = [0.0]
         if list(case.program.column_labels) == list(twin.program.column_labels):
             most = RAISE * max(1.0, float(np.abs(case.program.objective).sum()))
             raised += [most * goal for goal in _rows_as_goals(twin)]
@@ -423,7 +446,7 @@ def _check_relaxation_is_that_of(other: Formulation, program: Formulation, own: 
             )
 
 
-def _bound(case: _Case, more: FloatArray) -> float:
+def _bound(case: _Case, more: FloatArray | float) -> float:
     """Return the relaxation's bound after a rise of the objective's coefficients, in ``error + lam * cost``."""
     return _solved(replace(case.relaxed(), objective=case.program.objective + more))[0] * case.unit
 
@@ -471,7 +494,7 @@ def _check_integral_is_kept(program: Formulation, own: Own) -> None:
 
         @_over(program, own)
         def test(case: _Case) -> None:
-            for goal in _random_goals(case):
+            for goal in _random_goals(case) if case.optimum() is not None else []:
                 _, values = _solved(replace(case.relaxed(), objective=goal))
                 if np.abs(values - np.rint(values)).max(initial=0) > ROOM:
                     assert_integral(replace(case.relaxed(), objective=goal))
@@ -504,16 +527,15 @@ def _check_multipliers_bound_the_optimum(program: Formulation, own: Own) -> None
 
     @_over(program, own)
     def test(case: _Case) -> None:
-        duals = run(case.relaxed()).row_duals
-        if duals is None or program.multipliers(case.specification, duals) is None:
+        best = case.optimum()
+        duals = None if best is None else run(case.relaxed()).row_duals
+        if duals is None or best is None or program.multipliers(case.specification, duals) is None:
             return
         found = multipliers(case.specification, duals)
         assert found.shape == (case.instance.n_triples,), f"expected a multiplier a triple, got {found.shape}"
         p, q = case.specification.weights
         bound, _ = lagrangian_bound(case.instance, p, q, within_prices(case.instance, p, found))
-        assert bound * case.specification.objective_unit <= case.optimum(), (
-            "the multipliers' bound is above the optimum"
-        )
+        assert bound * case.specification.objective_unit <= best, "the multipliers' bound is above the optimum"
 
 
 CHECKS: tuple[Callable[[Formulation, Own], None], ...] = (

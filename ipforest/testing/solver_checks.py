@@ -29,6 +29,10 @@ CORNER_LAMBDAS = (Fraction(1, 2), Fraction(1, 5))
 """At the second, the last corner instance is pruned well only by a solver that knows what trees share."""
 FAR = 10**7
 """A lambda far above those that instances are drawn with."""
+HASTE_S = 1e-6
+"""A time limit that is over before a search begins."""
+MAX_OPTIMA = 1000
+"""Optima that are kept; the checks of one solver look at fewer problems."""
 _OPTIMA: dict[tuple[str, Fraction], PruningResult] = {}
 """Optima by the fingerprint of the instance and lambda."""
 
@@ -59,12 +63,14 @@ def _problems() -> Iterator[tuple[PruningInstance, Fraction]]:
 def _larger_problems() -> Iterator[tuple[PruningInstance, Fraction]]:
     """Make problems of eight trees, and of two that many examples pass, each just above a breakpoint of its path.
 
-    There what a node needs decides whether it is kept: on the eight trees 25 of 27 triples matter.
+    There what a node needs decides whether it is kept: on the eight trees 25 of 27 triples matter. The last has more
+    than 64 examples and acquisitions, which sets of bits in one integer do not hold.
     """
     from ipforest.path_search import prune_path
     from proofs.study.generated_forests import Shape, generated_instance
 
-    for shape in (Shape(trees=8, depth=2, examples=3, units=20), Shape(trees=2, depth=3, examples=12, units=9)):
+    sizes = ((8, 2, 3, 20), (2, 3, 12, 9), (2, 2, 70, 5))
+    for shape in (Shape(trees, depth, examples, units) for trees, depth, examples, units in sizes):
         instance = generated_instance(np.random.default_rng(0), shape)
         yield from ((instance, lam + Fraction(1, 10**6)) for lam in prune_path(instance).breakpoints)
 
@@ -73,8 +79,8 @@ def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tupl
     """Yield the checks that a solver must pass.
 
     Every check looks at a few small instances on which solvers differ; then it draws others with Hypothesis and shrinks
-    the one on which it fails; at last it looks at two of eight trees and of twelve examples. A note on the exception
-    says which instance that is, as JSON.
+    the one on which it fails; at last it looks at larger ones, of eight trees, of twelve and of seventy examples. A
+    note on the exception says which instance that is, as JSON.
 
     Parameters
     ----------
@@ -127,6 +133,8 @@ def _optimum(instance: PruningInstance, lam: Fraction) -> PruningResult:
 
     key = instance.fingerprint(), lam
     if key not in _OPTIMA:
+        if len(_OPTIMA) >= MAX_OPTIMA:
+            _OPTIMA.clear()
         _OPTIMA[key] = brute_force(instance, lam)
     return _OPTIMA[key]
 
@@ -234,6 +242,15 @@ def _check_falls_with_lambda(info: SolverInfo) -> None:
     test()
 
 
+def _check_end_of_time_leaves_a_result(info: SolverInfo) -> None:
+    """Require of a solver with a ``time_limit``: when it is over at once, there is a pruning with a valid bound."""
+    if not info.takes_time_limit:
+        return
+    hasty = replace(info, quick_options={**info.quick_options, "time_limit": HASTE_S})
+    _check_result_is_its_pruning(hasty)
+    _check_bound_is_valid(hasty)
+
+
 def _check_is_deterministic(info: SolverInfo) -> None:
     """Require: asked twice, it answers twice the same, and it leaves the instance alone."""
 
@@ -328,6 +345,7 @@ CHECKS: tuple[Callable[[SolverInfo], None], ...] = (
     _check_canonical_is_smallest,
     _check_certificate_is_accepted,
     _check_falls_with_lambda,
+    _check_end_of_time_leaves_a_result,
     _check_is_deterministic,
     _check_order_of_trees_does_not_matter,
     _check_delayed_tests_are_right_or_refused,

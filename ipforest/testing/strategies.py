@@ -1,6 +1,7 @@
 """Hypothesis strategies: small pruning problems that visit the corners, prices, lambdas, matrices of known status.
 
-All shrink towards few trees, nodes, examples and small numbers.
+All shrink towards few trees, nodes, examples and small numbers. Test with ``settings(deadline=None)``: the first call
+of a solver compiles, or loads what was compiled.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def _names_of(path: Path) -> dict[str, Any]:
     sys.path.insert(0, folder)
     try:
         return runpy.run_path(str(path.resolve()))
-    except Exception as problem:  # the file is the user's, and may raise anything
+    except (Exception, SystemExit) as problem:  # the file is the user's, and may raise anything, or end the program
         raise ValueError(f"{path}: expected a file that runs, got {type(problem).__name__}: {problem}") from problem
     finally:
         sys.path.remove(folder)

@@ -35,7 +35,7 @@ def budget_methods() -> dict[str, BudgetMethod]:
         f"{PREFIX}{name}": _registered(name) for name, info in BUDGET_SOLVERS.items() if not info.missing_packages
     }
     return found | {
-        f"{MODEL}{name}": _relaxed_model(program)
+        f"{MODEL}{name}": _model(program)
         for name, program in FORMULATIONS.items()
         if program.takes == "budget" and not program.variant
     }
@@ -45,9 +45,11 @@ def _registered(name: str) -> BudgetMethod:
     return lambda instance, budget: solve_budget(instance, budget, name)
 
 
-def _relaxed_model(program: Formulation) -> BudgetMethod:
+def _model(program: Formulation) -> BudgetMethod:
+    """Solve the relaxation, which gives a mixture, or the 0-1 program of a formulation whose relaxation is not read."""
+
     def solve_model(instance: PruningInstance, budget: Fraction) -> BudgetResult:
-        result = formulations.solve(formulations.build(program, instance, budget=budget, relaxed=True))
+        result = formulations.solve(formulations.build(program, instance, budget=budget, relaxed=program.integer_units))
         if not isinstance(result, BudgetResult):
             raise TypeError(f"{program}: expected a BudgetResult, got {type(result).__name__}")
         return result

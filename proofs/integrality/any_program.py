@@ -127,6 +127,11 @@ def _obstacle(relaxed: LinearProgram, sides: tuple[NDArray[np.float64], ...]) ->
 
 def _searched(relaxed: LinearProgram, objectives: int, rng: np.random.Generator, reason: str) -> Integrality:
     integral = unbounded = 0
+    if _has_lines(relaxed):
+        return Integrality(
+            OPEN,
+            f"the relaxation has no vertices, as variables without bounds can grow both ways without end; {reason}",
+        )
     goals = [relaxed.objective, *random_objectives(rng, relaxed.n_columns, objectives).astype(np.float64)]
     for number, goal in enumerate(goals, 1):
         try:
@@ -143,6 +148,16 @@ def _searched(relaxed: LinearProgram, objectives: int, rng: np.random.Generator,
         f"which proves nothing; no certificate: {reason}"
     )
     return Integrality(OPEN, evidence, visited=len(goals), integral=integral, unbounded=unbounded)
+
+
+def _has_lines(relaxed: LinearProgram) -> bool:
+    """Return whether variables without bounds can grow both ways without end; of large programs it is not asked."""
+    free = np.flatnonzero(np.isinf(relaxed.lower) & np.isinf(relaxed.upper))
+    columns = relaxed.A[:, free]
+    used = np.flatnonzero(np.diff(columns.indptr))
+    if not 0 < free.size * max(1, used.size) <= MAX_RANK**2:
+        return False
+    return rank([list(map(Fraction, row)) for row in columns[used].toarray().tolist()]) < free.size
 
 
 def _fractional(

@@ -108,7 +108,7 @@ def _fault(problem: Problem, shares: Vector, worth: Fraction | None, value: Frac
 
 def solves(formulation: Formulation, problem: Problem) -> Violation | None:
     """Look for a wrong optimum: HiGHS's, compared with brute force and (if it is one) with the minimum cut."""
-    best = min(problem.every_worth(formulation).values())
+    best = min(problem.every_worth(formulation).values(), default=None)
     if problem.lam is not None and not formulation.variant:
         others = brute_force(problem.instance, problem.lam), solve_min_cut(problem.instance, problem.lam)
         if any(other.objective != best for other in others):
@@ -116,7 +116,7 @@ def solves(formulation: Formulation, problem: Problem) -> Violation | None:
     program, unit = program_of(formulation, problem), unit_of(formulation, problem)
     point = program.best_integer_point()
     if point is None:
-        return Violation("the program has no 0-1 point; bare roots are always a pruning")
+        return None if best is None else Violation("the program has no 0-1 point, where some prunings are allowed")
     shares = as_vector(formulation.reader(problem.specification(formulation))(np.array([float(x) for x in point])))
     value = unit * program.value(point)
     worth = None
@@ -168,8 +168,10 @@ def bound_of(formulation: Formulation, problem: Problem) -> Fraction:
 
 
 def is_exact(formulation: Formulation, problem: Problem) -> Violation | None:
-    """Look for a relaxation whose bound is below the best pruning's objective."""
-    best = min(problem.every_worth(formulation).values())
+    """Look for a relaxation whose bound is below the best pruning's objective, if any pruning is allowed."""
+    best = min(problem.every_worth(formulation).values(), default=None)
+    if best is None:
+        return None
     return _below(formulation, problem, best, "the best pruning")
 
 

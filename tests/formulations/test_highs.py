@@ -1,11 +1,13 @@
 """HiGHS's options, endings and duals; what is refused and how it is said."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from time import process_time
+from types import SimpleNamespace
 
 import highspy
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import load_reference
+from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from strategies import instances, lambdas
@@ -27,7 +30,7 @@ from formulations.solving import solve_lp, solve_mip
 from ipforest import FeatureCosts, Forest, MissingSolverError, PruningInstance, Status, solve, solve_budget
 from ipforest.solvers import highs
 from ipforest.solvers.highs import options, run, set_options
-from ipforest.solvers.linear_program import Solution
+from ipforest.solvers.linear_program import LinearProgram, Solution
 from ipforest.solvers.tree_dp import lagrangian_bound, within_prices
 from proofs.crosschecks.brute_force import brute_force
 
@@ -264,3 +267,82 @@ def test_the_solver_prints_nothing():
     )
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert (told.stdout, told.stderr) == ("optimal\n", "")
+
+
+def covering(costs, entries, *, upper=1.0, integer=False):
+    """State: the least cost of a sum of entries of at least 1."""
+    n = len(costs)
+    return LinearProgram(
+        A=[entries],
+        senses=[">="],
+        rhs=[1],
+        objective=costs,
+        constant=0,
+        lower=np.zeros(n),
+        upper=np.full(n, upper),
+        integer=np.full(n, integer),
+        row_labels=["enough"],
+        column_labels=[f"x{column}" for column in range(n)],
+    )
+
+
+@pytest.mark.parametrize("integer", [False, True])
+@pytest.mark.parametrize("unit", [1e-8, 1e-12, 1e-300, 1.0])
+def test_small_costs_are_told_apart(unit, integer):
+    """HiGHS's tolerances of the objective are absolute: 1e-7 and 1e-6."""
+    solution = run(covering([3 * unit, 2 * unit, unit], [1, 1, 1], integer=integer))
+    assert np.rint(solution.values).tolist() == [0, 0, 1]
+    assert (solution.objective, solution.bound) == (unit, unit)
+    if not integer:
+        assert solution.row_duals.tolist() == [unit]
+
+
+def test_entries_that_highs_leaves_out_are_refused():
+    with pytest.raises(ValueError, match=r"A: expected entries above 1e-09, got 1e-10 of x0 in enough, which HiGHS"):
+        run(covering([1e-12, 1], [1e-10, 1], upper=1e11))
+
+
+def test_infeasible_or_unbounded_is_decided():
+    open_ended = covering([-1, 1], [1, 1], upper=np.inf, integer=True)
+    with pytest.raises(highs.NoOptimumError, match="got Unbounded") as ended:
+        run(open_ended)
+    assert ended.value.ending == highs.UNBOUNDED
+    impossible = replace(open_ended, A=csr_array([[-1.0, -1.0]]))
+    with pytest.raises(highs.NoOptimumError, match="got Infeasible") as ended:
+        run(impossible)
+    assert ended.value.ending == highs.INFEASIBLE
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_does_not_wait_for_threads_that_it_does_not_have():
+    code = """
+import multiprocessing
+import numpy as np
+from ipforest.solvers.highs import run
+from ipforest.solvers.linear_program import LinearProgram
+rng = np.random.default_rng(0)
+A = rng.integers(1, 30, size=(6, 12)).astype(float)
+ones = np.ones(12)
+rest = (-rng.integers(1, 30, size=12), 0.0, 0 * ones, ones, ones > 0)
+program = LinearProgram(A, ["<="] * 6, A.sum(axis=1) // 2, *rest, tuple("abcdef"), tuple("abcdefghijkl"))
+here = run(program).objective
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    assert pool.apply_async(run, (program,)).get(60).objective == here
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
+
+
+def test_an_optimum_without_a_feasible_point_is_none(monkeypatch):
+    """Some versions of HiGHS say optimal of a program that they found no point for."""
+    program = covering([1, 2], [1, 1], integer=True)
+    hidden = SimpleNamespace(value_valid=False, dual_valid=False)
+    quiet = highs.quiet_highs
+
+    def without_a_point():
+        solver = quiet()
+        solver.getSolution = lambda: hidden
+        return solver
+
+    monkeypatch.setattr(highs, "quiet_highs", without_a_point)
+    with pytest.raises(highs.NoOptimumError, match="got an optimum, but no feasible point, for"):
+        run(program)

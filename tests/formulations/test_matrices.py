@@ -163,3 +163,41 @@ def test_the_glossary_names_what_there_is():
     for name in (single for group in names for single in group.split(", ")):
         owner, _, attribute = name.rpartition(".")
         assert any(hasattr(one, attribute) for one in owners[owner]), name
+
+
+@pytest.mark.parametrize(
+    ("domain", "said"),
+    [
+        ([0, 2, 5], "{0, 2, 5}"),
+        (pyo.RangeSet(0, 10, 2), "[0:10:2]"),
+        (pyo.RangeSet(0.5, 4.5, 1), "[0.5:4.5]"),
+        (pyo.Binary & pyo.Set(initialize=[2, 3]), "an empty set"),
+    ],
+)
+def test_a_variable_over_a_set_with_gaps_is_refused(domain, said):
+    """As a continuous one it would have vertices that are no values of it, and none of them found."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(domain=domain)
+    model.objective = pyo.Objective(expr=model.x)
+    with pytest.raises(
+        ValueError, match=rf"x: expected a variable over the reals or .*, got one over {re.escape(said)};"
+    ):
+        formulations.matrix(model)
+
+
+def test_a_row_without_a_side_binds_nothing():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 1))
+    model.open = pyo.Constraint(expr=(None, 2 * model.x, float("inf")))
+    model.objective = pyo.Objective(expr=model.x)
+    assert formulations.matrix(model).n_rows == 0
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps"])
+def test_names_that_are_one_in_a_file_are_refused(tmp_path, suffix):
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(["a b", "a_b"], domain=pyo.Binary)
+    model.some = pyo.Constraint(expr=model.x["a b"] + model.x["a_b"] >= 1)
+    model.objective = pyo.Objective(expr=model.x["a b"])
+    with pytest.raises(ValueError, match="model: expected names that differ in more than signs"):
+        formulations.export(model, tmp_path / f"model{suffix}")

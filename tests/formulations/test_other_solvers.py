@@ -1,9 +1,13 @@
 """Solvers of Pyomo's by name: the same exact results, wrong answers found out, absent ones named."""
 
+import logging
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from subprocess import TimeoutExpired
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -117,3 +121,91 @@ def test_a_wrong_answer_is_found(monkeypatch, change, problem):
     assert not wrong.checked
     assert not table
     assert re.search(problem, wrong.problem)
+
+
+def test_a_fixed_variable_keeps_its_value(solver):
+    def solved(name):
+        model = formulations.build("closure", ENSEMBLE, 10)
+        model.x[0].fix(1)
+        result = formulations.solve(model, solver=name)
+        assert model.x[0].fixed
+        assert model.x[0].value == 1
+        return result
+
+    here, by_highs = solved(solver), solved("highs")
+    assert here.pruning.kept[0]
+    assert here.objective == by_highs.objective > solve(ENSEMBLE, 10).objective
+
+
+def test_logging_that_was_disabled_stays_so():
+    logging.disable(logging.INFO)
+    try:
+        formulations.solve(formulations.build("closure", ENSEMBLE, 1), solver="appsi_highs")
+        assert logging.root.manager.disable == logging.INFO
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+class Ending:
+    """A solver of Pyomo's that ends in some way, with or without a point."""
+
+    def __init__(self, condition, value):
+        self.condition, self.value = condition, value
+
+    def available(self, **options):
+        return True
+
+    def solve(self, model, **options):
+        if isinstance(self.condition, Exception):
+            raise self.condition
+        self.model = model
+        problem = SimpleNamespace(lower_bound=None, upper_bound=None)
+        return SimpleNamespace(solver=SimpleNamespace(termination_condition=self.condition), problem=problem)
+
+    def load_vars(self):
+        if self.value is None:
+            raise RuntimeError("Solver does not currently have a valid solution.")
+        for variable in self.model.component_data_objects(other_solvers.pyo.Var):
+            variable.set_value(self.value, skip_validation=True)
+
+
+@pytest.mark.parametrize(("condition", "value"), [("maxTimeLimit", None), ("intermediateNonInteger", 0.5)])
+def test_a_time_limit_without_a_pruning_is_a_time_limit(monkeypatch, condition, value):
+    """As appsi_highs and CBC end there."""
+    monkeypatch.setattr(other_solvers.pyo, "SolverFactory", lambda name: Ending(condition, value))
+    result = formulations.solve(formulations.build("closure", ENSEMBLE, 1), solver="appsi_highs", time_limit=1)
+    best = solve(ENSEMBLE, 1).objective
+    assert (result.status, result.bound) in ((Status.TIME_LIMIT, best), (Status.OPTIMAL, best))
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("optimal", "got optimal, and no point, for"),
+        (Exception("too large for the licence"), "got: too large for the lic"),
+    ],
+)
+def test_other_endings_are_errors_of_one_kind(monkeypatch, condition, message):
+    monkeypatch.setattr(other_solvers.pyo, "SolverFactory", lambda name: Ending(condition, None))
+    with pytest.raises(RuntimeError, match=f"expected an optimum or the time limit, {message}"):
+        formulations.solve(formulations.build("closure", ENSEMBLE, 1), solver="appsi_highs")
+    table = formulations.solvers_table("closure", ENSEMBLE, 1, ["highs", "appsi_highs"])
+    assert [answer.checked for answer in table.answers] == [True, False]
+
+
+def test_threads_wait_for_each_other():
+    """Pyomo turns the output of the whole process round: two at once hang, and print what was to be kept back."""
+    code = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+import formulations
+from proofs.crosschecks.random_instances import random_instance
+instance = random_instance(np.random.default_rng(5), 6)
+solved = lambda _: formulations.solve(formulations.build("closure", instance, 1), solver="appsi_highs").objective
+with ThreadPoolExecutor(3) as pool:
+    assert len(set(pool.map(solved, range(6)))) == 1
+assert sys.stdout is sys.__stdout__
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")

@@ -223,3 +223,95 @@ def test_components_that_rows_do_not_represent_are_refused_by_name():
     twice.second.deactivate()
     with pytest.raises(ValueError, match="model: expected one active objective, got none"):
         formulations.matrix(twice)
+
+
+def between_two_sides(instance, lam):
+    """State the closure with rows of two sides, and its cost as a variable that is bounded below only."""
+    model = kept_and_bought(instance, lam)
+    data = ModelData.of(instance)
+    model.under_parent.deactivate()
+    model.between = pyo.Constraint(
+        list(data.parent), rule=lambda m, h: pyo.inequality(-1, m.x[h] - m.x[data.parent[h]], 0)
+    )
+    error = model.goal.expr
+    model.goal.deactivate()
+    model.worth = pyo.Var(domain=pyo.NonNegativeReals)
+    model.is_above = pyo.Constraint(expr=model.worth >= error)
+    model.least = pyo.Objective(expr=model.worth)
+    return model
+
+
+def test_rows_of_two_sides_are_the_programs_own():
+    own = ModelledFormulation("own", between_two_sides)
+    result = formulations.solve(formulations.build(own, TREE, 1))
+    assert (result.objective, result.status) == (solve(TREE, 1).objective, Status.OPTIMAL)
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_fixing_a_variable_only_takes_prunings_away(relaxed):
+    """As a narrower bound does: the objective and the rows are the program's own."""
+    fixed, narrowed = (formulations.build("closure", TREE, "1/9", relaxed=relaxed) for _ in range(2))
+    fixed.x[2].fix(0)
+    narrowed.x[2].setub(0)
+    one, other = formulations.solve(fixed), formulations.solve(narrowed)
+    assert (one.objective, one.bound, one.pruning) == (other.objective, other.bound, other.pruning)
+    assert not one.pruning.kept[1]
+    changed = formulations.build("closure", TREE, 1)
+    changed.x[2].fix(0)
+    changed.objective.expr += 1
+    assert "the objective was changed" in formulations.solve(changed).changes
+
+
+@pytest.mark.parametrize(
+    ("promises", "builder", "message"),
+    [
+        ({}, 3, "own: expected a function of an instance and lambda, got int"),
+        ({}, lambda instance: None, "own: expected a function of an instance and lambda whose other"),
+        ({"takes": "nothing"}, lambda instance, lam: None, "own: expected a function of an instance whose other"),
+        ({"decode": "x"}, kept_and_bought, "own, decode: expected a function of the solved model, got str"),
+        ({"worth": lambda instance: 0}, kept_and_bought, "own, worth: .* of an instance, lambda and a pruning whose"),
+        ({"integral": "yes"}, kept_and_bought, "integral: expected True, False or None, got 'yes'"),
+    ],
+)
+def test_what_cannot_be_called_is_refused_when_it_is_registered(promises, builder, message):
+    with pytest.raises(TypeError, match=message):
+        formulations.register("own", **promises)(builder)
+
+
+def test_a_decorator_without_a_name_is_refused():
+    with pytest.raises(TypeError, match=r'name: expected a text, as in @formulations.register\("mine"\), got function'):
+        formulations.register(kept_and_bought)
+
+
+def test_a_model_that_is_kept_is_refused_the_second_time():
+    """Relaxed once, it would be relaxed when the 0-1 program is asked for."""
+    kept = kept_and_bought(TREE, 1)
+    own = ModelledFormulation("own", lambda instance, lam: kept)
+    clones = ModelledFormulation("clones", lambda instance, lam: kept.clone())
+    for relaxed in (True, False):
+        assert formulations.matrix(formulations.build(clones, TREE, 1, relaxed=relaxed)).is_integer is not relaxed
+    formulations.build(own, TREE, 1, relaxed=True)
+    with pytest.raises(ValueError, match=r"own: expected a new model for each call, .* return model\.clone\(\)"):
+        formulations.build(own, TREE, 1)
+
+
+def within_budget(instance, budget):
+    """State the least error within a budget, with a row of two sides."""
+    model, data = kept_and_bought(instance, 0), ModelData.of(instance)
+    cost = pyo.quicksum(data.c[pair] * model.w[pair] for pair in data.pairs)
+    cost += pyo.quicksum(data.s[h] * model.x[h] for h in data.internal)
+    model.spent = pyo.Constraint(expr=pyo.inequality(0, float(instance.cost_unit) * cost, float(budget)))
+    return model
+
+
+def test_a_formulation_within_a_budget_is_among_the_crosschecks():
+    formulations.register("own-budget", "budget")(within_budget)
+    try:
+        answers = proofs.crosscheck(TREE, 1, budget=2)
+        assert answers.agree
+        assert "budget-pyomo-own-budget" in [answer.method for answer in answers.answers]
+    finally:
+        FORMULATIONS.remove("own-budget")
+    own = ModelledFormulation("own-budget", within_budget, "budget")
+    relaxed = formulations.solve(formulations.build(own, TREE, budget=2, relaxed=True))
+    assert relaxed.changes == ("the relaxation of own-budget is read as no mixture",)

@@ -299,3 +299,44 @@ def test_terms_of_one_variable_are_added_up(tmp_path):
 def test_rows_of_several_lengths_are_no_matrix():
     with pytest.raises(ValueError, match=r"^matrix: expected rows of one length, got some of 1 and 2$"):
         proofs.is_totally_unimodular([[1], [1, 2]])
+
+
+def test_a_relaxation_without_vertices_has_no_fractional_one():
+    """A solver's point on an edge of it is 1/3 or 1/2 by chance: x = y = 1 is another."""
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(), pyo.Var()
+    model.above = pyo.Constraint(expr=3 * model.x - 2 * model.y >= 1)
+    model.objective = pyo.Objective(expr=3 * model.x - 2 * model.y)
+    answer = proofs.is_integral(model)
+    assert answer.verdict == OPEN
+    assert "the relaxation has no vertices" in answer.evidence
+    model.x.setlb(0)
+    assert proofs.is_integral(model).verdict == FRACTIONAL
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lazy.mps", MPS.replace("COLUMNS", "LAZYCONS\n L later\nCOLUMNS")),
+        ("cuts.mps", MPS.replace("COLUMNS", "USERCUTS\n L later\nCOLUMNS")),
+        ("lazy.lp", LP.replace("bounds", "lazy constraints\n later: x <= 1\nbounds")),
+    ],
+)
+def test_sections_that_highs_reads_as_rows_are_refused(tmp_path, name, text):
+    with pytest.raises(ValueError, match=r"got (lazy constraints|user cuts); write them as rows"):
+        proofs.is_totally_unimodular(write(tmp_path, name, text))
+
+
+@pytest.mark.parametrize("number", ["1,5", "1/2", "1_000", "abc", "--1", "1e", ""])
+@pytest.mark.parametrize("line", [" x cost 1 cap 1", " RHS cap 4 need 1", " R cap 2", " UP BND x 3"])
+def test_what_is_no_number_is_refused(tmp_path, line, number):
+    """HiGHS reads 1 for 1,5 and 1/2, and 0 for the others: a matrix that is not totally unimodular would be."""
+    file = write(tmp_path, "odd.mps", MPS.replace(line, f"{line[:-1]}{number}"))
+    with pytest.raises(ValueError, match=r"odd\.mps: expected numbers such as 1\.5 and 1e-3 in "):
+        proofs.is_totally_unimodular(file)
+
+
+@pytest.mark.parametrize("number", ["+1", "1.", "1.0D0", "1e0"])
+def test_numbers_in_other_writings_are_read(tmp_path, number):
+    file = write(tmp_path, "plain.mps", MPS.replace(" x need 1", f" x need {number}"))
+    assert proofs.is_totally_unimodular(file)

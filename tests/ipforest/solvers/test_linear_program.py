@@ -78,3 +78,14 @@ def test_a_program_may_have_no_rows() -> None:
     empty = program(A=np.zeros((0, 2)), senses=[], rhs=[], row_labels=[])
     assert (empty.n_rows, empty.n_columns) == (0, 2)
     assert proofs.is_totally_unimodular(empty)
+
+
+def test_entries_of_one_place_are_added() -> None:
+    twice = sparse.csr_array(
+        (np.array([1.0, 1, 1, -1, 1]), np.array([0, 0, 1, 1, 0]), np.array([0, 3, 5])), shape=(2, 2)
+    )
+    read = program(A=twice)
+    assert read.A.nnz == 4
+    assert twice.nnz == 5
+    assert read.A.toarray().tolist() == [[2, 1], [1, -1]]
+    assert shadow_prices(read).objective == shadow_prices(program(A=[[2.0, 1], [1, -1]])).objective

@@ -213,3 +213,15 @@ def test_installed_packages_bring_their_solvers():
 def test_options_of_another_method_are_refused_with_the_method_that_takes_them(call, option, message):
     with pytest.raises(TypeError, match=message):
         call(ENSEMBLE, 1, **option)
+
+
+@pytest.mark.parametrize("solver", [lambda *given: given[0].unpruned, max, lambda instance, lam, /, **options: None])
+def test_functions_that_do_not_name_what_they_take_are_registered(added, solver):
+    """Such are compiled ones, and wrappers of others."""
+    register_solver("mine")(solver)
+    assert not SOLVERS["mine"].takes_time_limit
+
+
+def test_a_wrapper_of_another_solver_is_asked(added):
+    register_solver("mine")(lambda *given: given[0].unpruned)
+    assert solve(ENSEMBLE, "1/9", "mine").pruning == ENSEMBLE.unpruned

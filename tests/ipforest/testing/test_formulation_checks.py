@@ -1,6 +1,7 @@
 """All formulations pass their checks; with one of its constraints deleted or weakened each fails a named one."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyomo.environ as pyo
@@ -13,6 +14,7 @@ from formulations import FORMULATIONS, Formulation
 from formulations.variants import VARIANTS
 from ipforest.testing import check_formulation, parametrize_with_checks
 from ipforest.testing.corners import corner_instances
+from proofs.study import checks
 from proofs.study.problem import Problem
 
 BLOCKS = {
@@ -260,3 +262,82 @@ def test_integers_of_more_than_32_bits_are_among_those_that_are_looked_at():
 def test_a_wrong_promise_fails_its_check(wrong, check):
     with pytest.raises((AssertionError, ArithmeticError, ValueError)):
         dict(check_formulation(wrong))[check]()
+
+
+def epigraph(instance, lam):
+    """State the closure with its cost as a variable without an upper bound, as Benders' decomposition does."""
+    data, model = formulations.ModelData.of(instance), pyo.ConcreteModel()
+    model.x = pyo.Var(data.internal, domain=pyo.Binary)
+    model.w = pyo.Var(data.pairs, domain=pyo.Binary)
+    model.cost = pyo.Var(domain=pyo.NonNegativeReals)
+    model.parent = pyo.Constraint(list(data.parent), rule=lambda m, h: m.x[h] <= m.x[data.parent[h]])
+    uses = list(data.first_use)
+    model.needs = pyo.Constraint(uses, rule=lambda m, t, k, i: m.x[data.first_use[t, k, i]] <= m.w[k, i])
+    bought = sum(data.c[pair] * model.w[pair] for pair in data.pairs) + sum(data.s[h] * model.x[h] for h in data.s)
+    model.above = pyo.Constraint(expr=model.cost >= float(lam * instance.cost_unit) * bought)
+    gains = sum(gain * model.x[h] for h, gain in zip(data.internal, instance.gain.tolist(), strict=True))
+    roots = sum(data.e[h] for h, path in data.path.items() if len(path) == 1)
+    model.objective = pyo.Objective(expr=float(instance.error_unit) * (roots - gains) + model.cost)
+    return model
+
+
+@pytest.mark.parametrize("name", ["points_are_prunings", "prunings_are_points"])
+def test_a_variable_without_a_bound_is_no_fault(name):
+    dict(check_formulation(formulations.ModelledFormulation("epigraph", epigraph)))[name]()
+
+
+def at_least_two(instance, lam):
+    """State the closure of at least two nodes; smaller instances have no such pruning, and the program no point."""
+    model = epigraph(instance, lam)
+    model.two = pyo.Var(bounds=(2, 2))
+    model.kept = pyo.Constraint(expr=sum(model.x.values()) >= model.two)
+    return model
+
+
+def of_at_least_two(instance, lam, pruning):
+    return instance.objective(pruning, lam) if pruning.n_kept >= 2 else None
+
+
+@pytest.mark.slow
+def test_a_variant_may_allow_no_pruning_of_an_instance():
+    for _, check in check_formulation(formulations.ModelledFormulation("two", at_least_two, worth=of_at_least_two)):
+        check()
+    wrong = formulations.ModelledFormulation("two", epigraph, worth=of_at_least_two)
+    with pytest.raises(AssertionError, match="the program has a point, but no pruning is allowed"):
+        dict(check_formulation(wrong))["optimum_is_that_of_all_prunings"]()
+
+
+def test_a_study_of_such_a_variant_looks_at_its_optimum():
+    problem = Problem(corner_instances()[0], Fraction(1, 2))
+    for builder, right in ((at_least_two, True), (epigraph, False)):
+        variant = formulations.ModelledFormulation("two", with_a_bound(builder), worth=of_at_least_two)
+        assert (checks.solves(variant, problem) is None) == right
+        assert checks.is_exact(variant, problem) is None
+
+
+def with_a_bound(builder):
+    def built(instance, lam):
+        model = builder(instance, lam)
+        model.cost.setub(1000)
+        return model
+
+    return built
+
+
+def weaker(instance, lam):
+    """State the epigraph with needs that half of a purchase meets, which 0-1 points do not."""
+    model, uses = epigraph(instance, lam), formulations.ModelData.of(instance).first_use
+    model.needs.deactivate()
+    model.half = pyo.Constraint(list(uses), rule=lambda m, t, k, i: m.x[uses[t, k, i]] <= 2 * m.w[k, i])
+    return model
+
+
+@pytest.mark.parametrize(("builder", "is_as_strong"), [(epigraph, True), (weaker, False)])
+def test_relaxations_over_other_variables_are_compared(builder, is_as_strong):
+    own = formulations.ModelledFormulation("own", builder)
+    check = dict(check_formulation(own, as_strong_as="closure"))["relaxation_is_that_of_closure"]
+    if is_as_strong:
+        check()
+        return
+    with pytest.raises(AssertionError, match=r"the relaxation gives .*, that of closure"):
+        check()

@@ -49,11 +49,15 @@ def file(tmp_path: Path) -> Iterator[Path]:
             registry.remove(name)
 
 
-@pytest.mark.parametrize("text", ["def half(:", "raise OSError('gone')", "import nothing_of_that_name"])
+@pytest.mark.parametrize(
+    "text", ["def half(:", "raise OSError('gone')", "import nothing_of_that_name", "raise SystemExit(0)"]
+)
 def test_files_that_do_not_run_are_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "odd.py"
     path.write_text(text)
-    with pytest.raises(ValueError, match=r"odd\.py: expected a file that runs, got (Syntax|OS|ModuleNotFound)Error: "):
+    with pytest.raises(
+        ValueError, match=r"odd\.py: expected a file that runs, got ((Syntax|OS|ModuleNotFound)Error|SystemExit): "
+    ):
         find_formulation(f"{path}:half")
 
 

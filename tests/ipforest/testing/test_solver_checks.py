@@ -8,7 +8,7 @@ import pytest
 
 from ipforest import Pruning, PruningResult, Status
 from ipforest.solvers import SOLVERS, SolverInfo, available_solvers, solve
-from ipforest.testing import check_solver, parametrize_with_checks
+from ipforest.testing import check_solver, parametrize_with_checks, solver_checks
 
 
 def optimal(instance, lam):
@@ -254,3 +254,43 @@ def test_names_are_those_of_the_registry():
     assert set(available_solvers()) <= set(SOLVERS)
     with pytest.raises(ValueError, match="method: expected one of"):
         next(check_solver("none"))
+
+
+def test_sets_of_bits_in_one_integer_are_found_too_small():
+    def of_64_acquisitions(instance, lam):
+        return optimal(instance, lam).pruning if instance.n_acquisitions <= 64 else instance.roots_only
+
+    info = SolverInfo("bits", of_64_acquisitions, exact=True)
+    with pytest.raises(AssertionError, match="the optimum is"):
+        dict(check_solver(info))["exact_is_optimal"]()
+
+
+def test_optima_are_not_kept_without_end(monkeypatch):
+    monkeypatch.setattr(solver_checks, "MAX_OPTIMA", 5)
+    monkeypatch.setattr(solver_checks, "_OPTIMA", {})
+    dict(check_solver("min-cut"))["bound_is_valid"]()
+    assert 0 < len(solver_checks._OPTIMA) <= 5
+
+
+def gives_nothing_in_time(instance, lam, time_limit=None):
+    return optimal(instance, lam) if time_limit is None else None
+
+
+def calls_what_it_has_optimal(instance, lam, time_limit=None):
+    return result(instance, lam, instance.roots_only) if time_limit is not None else optimal(instance, lam)
+
+
+@pytest.mark.parametrize(
+    ("solver", "message"),
+    [(gives_nothing_in_time, "expected a Pruning, .* got NoneType"), (calls_what_it_has_optimal, "above the optimum")],
+)
+def test_the_end_of_time_is_asked_about(solver, message):
+    checks = dict(check_solver(solver))
+    with pytest.raises((AssertionError, TypeError), match=message):
+        checks["end_of_time_leaves_a_result"]()
+    checks["bound_is_valid"]()
+
+
+@pytest.mark.parametrize("name", [name for name in available_solvers() if SOLVERS[name].takes_time_limit])
+def test_solvers_leave_a_result_when_their_time_is_over(name):
+    dict(check_solver(name))["end_of_time_leaves_a_result"]()
