@@ -177,7 +177,7 @@ def stopping_curve(keenness: FloatArray, paths: StoppingPaths, rounding: float =
     endurance = np.minimum.accumulate(keenness, axis=1)[:, :-1]
     goes_on = endurance > -inf
     levels, group = np.unique(-endurance[goes_on], return_inverse=True)
-    slack = rounding * float(np.abs(levels).max(initial=0.0)) if rounding else 0.0
+    slack = rounding * float(np.abs(levels[np.isfinite(levels)]).max(initial=0.0)) if rounding else 0.0
     is_first = np.append(True, np.diff(levels) > slack)[: levels.size]
     group, levels = (np.cumsum(is_first) - 1)[group], levels[is_first] - slack / 2
 

@@ -74,7 +74,7 @@ def keenness(rule: RuleTables, stage: int, signal: float, memory: int) -> tuple[
         if rule.next_stage[memory] == stage:
             memory = rule.first_child[memory] + _bin_of(rule, memory, signal)
         return rule.lambdas[memory], memory
-    return -signal, memory
+    return np.inf if stage == 0 and signal == 0 else -signal, memory
 
 
 @inner_njit
