@@ -332,7 +332,7 @@ class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut)
         """Let a policy alone answer examples."""
         sessions = Sessions(policy, self._seller(), len(X), max_cost=max_cost)
         sessions.see(X)
-        return Answered(sessions.outputs, sessions.bought)
+        return Answered(policy.answer(sessions.progress, np.arange(len(X))), sessions.bought)
 
     def _mean_loss(self, codes: IntArray, outputs: FloatArray) -> float:
         return float(label_losses(outputs, codes, np.arange(self.classes_.size), self.class_costs_).mean())

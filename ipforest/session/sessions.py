@@ -142,7 +142,7 @@ class Sessions:
     @property
     def outputs(self) -> FloatArray:
         """Class probabilities, or targets as a column, from what is known so far, shape (n_samples, n_outputs)."""
-        return self._policy.answer(self._progress, np.arange(self.n_samples))
+        return self._seller.answers(self._policy.answer(self._progress, np.arange(self.n_samples)))
 
     @property
     def progress(self) -> Progress:
@@ -373,12 +373,41 @@ class Sessions:
     def _move_on(self, rows: Rows) -> None:
         """Let the policy move on; what it wants but cannot have it takes as missing, or it answers."""
         while rows.size:
-            self._wanted[rows] = self._policy.advance(self._progress, rows)
+            before, wanted = self._wanted[rows], np.asarray(self._policy.advance(self._progress, rows))
+            self._require_progress(rows, before, wanted)
+            self._wanted[rows] = wanted
             rows = rows[(self._wanted[rows] != ANSWERS) & self._progress.barred[rows, self._wanted[rows]]]
             if not self._seller.allow_missing:
                 self._wanted[rows] = ANSWERS
                 return
             self._progress.known[rows, self._wanted[rows]] = True
+
+    def _require_progress(self, rows: Rows, before: Int32Array, wanted: Array) -> None:
+        """Require that a policy counts what it was told, and wants features that there are and that are not known.
+
+        Raises
+        ------
+        ValueError
+            It would pay for nothing, or want the same for ever.
+        """
+        known, tests = self._progress.known, self._progress.tests
+        asks = wanted != ANSWERS
+        for feature in wanted[asks & ((wanted < 0) | (wanted >= known.shape[1]))][:1].tolist():
+            raise ValueError(
+                f"policy: expected to want one of {known.shape[1]} features by number, or -1, got {feature}"
+            )
+        for feature in wanted[asks][known[rows[asks], wanted[asks]]][:1].tolist():
+            raise ValueError(
+                f"policy: expected to want a feature that is not known, got {feature} for an example that has it"
+            )
+        if self._rounds is not None:
+            return  # what a round orders need not be looked at
+        told = np.flatnonzero((before != ANSWERS) & known[rows, before])
+        for place in told[tests[rows[told], before[told]] == 0][:1].tolist():
+            raise ValueError(
+                f"policy: expected progress.tests to count the tests of feature {before[place]}, which was wanted and "
+                "is known, got 0"
+            )
 
     def _withhold(self, rows: Rows, features: IntArray) -> None:
         """Note that these examples cannot have these features: missing where training knew missing values."""
