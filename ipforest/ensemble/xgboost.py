@@ -216,11 +216,13 @@ def _written_tree(
     order, place = _side_by_side(*(side[~trees.is_leaf[start:stop]] for side in children))
     nodes = start + order
     is_leaf, added = trees.is_leaf[nodes], factor * trees.value[nodes, column]
+    left, right = (np.where(is_leaf, -1, place[side[order] * ~is_leaf]).tolist() for side in children)
     with np.errstate(over="ignore"):  # all numbers are below infinity: where LightGBM tests whether a value is missing
         above = np.nextafter(trees.float32_thresholds()[nodes], np.float32(np.inf))
     return _tree(
         number,
-        *(np.where(is_leaf, -1, place[side[order] * ~is_leaf]).tolist() for side in children),
+        left,
+        right,
         np.where(is_leaf, 0, trees.feature[nodes]).tolist(),
         [
             _short(leaf) if ends else float(str(test))
@@ -230,7 +232,7 @@ def _written_tree(
     )
 
 
-def _side_by_side(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
+def _side_by_side(left: Array, right: Array) -> tuple[IntArray, IntArray]:
     """Order the nodes of a tree so that right children follow left ones at once, as XGBoost takes on trust.
 
     Parameters
