@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 MAX_SHOWN = 3
-OWN_NAMES = {"feature_names_in_": "", "feature_names_": "{}", "feature_name_": "Column_{}"}
+OWN_NAMES = {"feature_name_": "Column_{}", "feature_names_in_": "", "feature_names_": "{}"}
 """Where estimators keep the names of their columns, and how they number columns without names.
 
-In this order: scikit-learn, XGBoost and LightGBM; CatBoost; LightGBM before 4.5.
+In this order: LightGBM, scikit-learn and XGBoost, CatBoost.
 """
 
 
@@ -195,7 +195,8 @@ def require_names_of(estimator: Any, names: Sequence[str] | None) -> None:
     if names is None or attribute is None:
         return
     trained = [*map(str, getattr(estimator, attribute))]
-    if trained != [OWN_NAMES[attribute].format(column) for column in range(len(trained))]:
+    numbered = [OWN_NAMES[attribute].format(column) for column in range(len(trained))]
+    if trained != numbered or set(names) == set(numbered):
         require_same_columns(names, trained, "X", f"estimator.{attribute}")
 
 

@@ -147,8 +147,18 @@ def test_each_library_keeps_names_in_an_attribute_of_its_own(attribute: str, num
     require_names_of(model, None)
     with pytest.raises(ValueError, match=rf"in the order of training, got 'b_c' in place 0 .*estimator.{attribute}"):
         require_names_of(model, ["b_c", "a"])
-    require_names_of(SimpleNamespace(**{attribute: numbered}), ["a", "b"] if numbered else None)
+    without_names = SimpleNamespace(**{attribute: numbered})
+    require_names_of(without_names, ["a", "b"] if numbered else None)
+    if numbered:
+        with pytest.raises(ValueError, match="expected the columns in the order of training"):
+            require_names_of(without_names, numbered[::-1])
     require_names_of(SimpleNamespace(), ["a", "b"])
+
+
+def test_names_that_lightgbm_gave_to_an_array_are_none() -> None:
+    """LightGBM 4.5 and 4.6 tell them as those of training."""
+    numbered = ["Column_0", "Column_1"]
+    require_names_of(SimpleNamespace(feature_name_=numbered, feature_names_in_=np.array(numbered)), ["a", "b"])
 
 
 @pytest.mark.parametrize("around", [EarlyExit, BudgetPrune, AdaptGbrt])
