@@ -1,8 +1,8 @@
 r"""The papers' programs as Pyomo models, the same programs as plain arrays, and HiGHS behind both.
 
->>> model = formulations.build("ip3", instance, lam="1/100")
->>> result = formulations.solve(model)
->>> program = formulations.matrix(model)
+>>> model = formulations.build("ip3", instance, lam="1/100")  # doctest: +SKIP
+>>> result = formulations.solve(model)  # doctest: +SKIP
+>>> program = formulations.matrix(model)  # doctest: +SKIP
 
 Glossary
 --------
@@ -176,9 +176,9 @@ def study(name: str | Formulation, instances: int | Sequence[PruningInstance] = 
 
     Examples
     --------
-    >>> found = formulations.study("ip4")
-    >>> found.summary()
-    >>> found.to_html("ip4.html")
+    >>> found = formulations.study("ip4")  # doctest: +SKIP
+    >>> found.summary()  # doctest: +SKIP
+    >>> found.to_html("ip4.html")  # doctest: +SKIP
     """
     from proofs.study import study as studies
 

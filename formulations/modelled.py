@@ -200,7 +200,7 @@ def register(name: str, takes: Takes = "lam", **promises: Any) -> Callable[[Buil
 
     Examples
     --------
-    >>> @formulations.register("ip4")
+    >>> @formulations.register("ip4")  # doctest: +SKIP
     ... def ip4(instance, lam):
     ...     data, model = formulations.ModelData.of(instance), pyo.ConcreteModel()
     ...     ...

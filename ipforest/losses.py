@@ -229,7 +229,7 @@ def loss_for(loss: str | None, is_classification: bool) -> str:
     known = CLASSIFICATION_LOSSES if is_classification else REGRESSION_LOSSES
     if loss is None:
         return known[0]
-    if loss not in known:
+    if not isinstance(loss, str) or loss not in known:
         task = "classification" if is_classification else "regression"
         raise ValueError(f"loss: expected {' or '.join(map(repr, known))} for {task}, got {loss!r}")
     return loss

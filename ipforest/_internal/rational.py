@@ -33,11 +33,13 @@ def as_fraction(value: object, name: str) -> Fraction:
     TypeError
         The value is no number.
     ValueError
-        The value is NaN, infinite, a string that is no number, or one of more than 1,000 digits.
+        The value is NaN, infinite, a string that is no number or has underscores, or one of more than 1,000 digits.
     """
     expected = f"{name}: expected a finite number (int, float, Fraction, Decimal or str), got {value!r}"
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(expected)
+    if isinstance(value, str) and "_" in value:
+        raise ValueError(expected)
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, (str, Decimal)) and _has_too_many_digits(str(value)):
@@ -56,8 +58,8 @@ def as_fraction(value: object, name: str) -> Fraction:
 
 def _has_too_many_digits(text: str) -> bool:
     """Return whether writing the number out would take too long: 1e1000000000 is a short text."""
-    exponent = re.search(r"[eE][+-]?([\d_]+)", text)
-    return len(text) > MAX_DIGITS or (exponent is not None and int(exponent[1].replace("_", "") or 0) > MAX_DIGITS)
+    exponent = re.search(r"[eE][+-]?(\d+)", text)
+    return len(text) > MAX_DIGITS or (exponent is not None and int(exponent[1]) > MAX_DIGITS)
 
 
 def nonnegative_fraction(value: object, name: str) -> Fraction:

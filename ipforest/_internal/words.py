@@ -25,9 +25,11 @@ def number_of(value: Any, name: str) -> float:
     Raises
     ------
     ValueError
-        It is no number.
+        It is no number, or a text with underscores.
     """
     try:
+        if isinstance(value, str) and "_" in value:
+            raise ValueError
         return float(value)
     except (TypeError, ValueError):
         hint = ""

@@ -96,7 +96,7 @@ class AdaptGbrt(AdaptiveApproximation):
     class_costs, scoring, validation_fraction, n_jobs
         See `AdaptiveApproximation`.
     random_state : int, RandomState instance or None, default=None
-        Draws the validation part and the folds.
+        Draws the validation part and the folds, and seeds an estimator that has no seed of its own.
 
     Notes
     -----

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
@@ -28,8 +28,8 @@ from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.base import FittedWithHeldOut
-from ipforest.estimator.checks import check_integer, is_fitted
-from ipforest.estimator.given import Given, check_inner_estimator
+from ipforest.estimator.checks import check_each, check_integer, is_fitted
+from ipforest.estimator.given import Given, check_inner_estimator, seeded
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import Policy
 from ipforest.session import Sessions
@@ -66,13 +66,10 @@ class Answered:
     used: BoolArray
 
 
-def check_numbers(numbers: Sequence[float], name: str, *, or_none: bool = False) -> None:
-    """Require numbers from 0 to 1, 1 excluded."""
-    if not len(numbers) and not or_none:
-        raise ValueError(f"{name}: expected numbers from 0 to 1, got none")
-    for number in numbers:
-        if not isinstance(number, Real) or not 0 <= number < 1:
-            raise ValueError(f"{name}: expected numbers from 0 to 1, 1 excluded, got {number!r}")
+def check_share(share: Any, name: str) -> None:
+    """Require a number from 0 to 1, 1 excluded."""
+    if not isinstance(share, Real) or not 0 <= float(share) < 1:
+        raise ValueError(f"{name}: expected numbers from 0 to 1, 1 excluded, got {share!r}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -91,7 +88,7 @@ class PairSearch(Settings):
     """
 
     parameter: ClassVar[str] = "search"
-    shares: Sequence[float] = checked(SHARES, check_numbers)
+    shares: Sequence[float] = checked(SHARES, check_each, check_share, least=1)
     lambdas: Any = checked(10, check_lambdas)
     n_folds: int = checked(5, check_integer, 1)
 
@@ -114,7 +111,7 @@ class GateSearch(PairSearch):
         these shares of the training examples score.
     """
 
-    gate_shares: Sequence[float] = checked((), check_numbers, or_none=True)
+    gate_shares: Sequence[float] = checked((), check_each, check_share)
 
 
 @dataclass(eq=False, repr=False)
@@ -225,12 +222,14 @@ class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut)
         named = isinstance(full, BudgetedEstimator) or is_fitted(full)
         table = given.table_to_train if named and hasattr(given.table, "iloc") else training.X
         unseen = is_fitted(full) or n_folds == 1
-        self.estimator_ = full if is_fitted(full) else clone(full).fit(table, training.y, **given.for_inner(full))
+        self.estimator_ = full
+        if not is_fitted(full):
+            self.estimator_ = seeded(full, self.random_state).fit(table, training.y, **given.for_inner(full))
         if isinstance(full, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
         if unseen:
             return class_probabilities(self.estimator_, table)
-        return cross_fitted(self.estimator_, table, training.y, n_folds, self.random_state)
+        return cross_fitted(self.estimator_, table, training.y, n_folds, self.random_state, given.groups_to_train)
 
     def _codes(self, labels: Array) -> IntArray:
         """Return the number of each label's class."""

@@ -15,6 +15,7 @@ from ipforest.adaptive.gated_policy import AllAtOnce
 from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_estimator
+from ipforest.estimator.held_out import folds_of_groups
 from ipforest.policy import Policy, TreesInOrder
 
 MIN_PROBABILITY = 1e-3
@@ -54,17 +55,21 @@ def log_losses(probabilities: FloatArray, labels: IntArray) -> FloatArray:
     return np.asarray(-np.log(np.maximum(probabilities[np.arange(labels.size), labels], MIN_PROBABILITY)))
 
 
-def cross_fitted(model: Any, X: npt.ArrayLike, y: Array, n_folds: int, random_state: Any) -> FloatArray:
+def cross_fitted(
+    model: Any, X: npt.ArrayLike, y: Array, n_folds: int, random_state: Any, groups: Array | None = None
+) -> FloatArray:
     """Return class probabilities of examples by models that were not trained on them.
 
     Parameters
     ----------
     model : fitted classifier
         Trained on all of X; its clones are trained on all folds but one. Its own answers stand for the only example of
-        a class.
+        a class, without groups.
     X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
     n_folds : int
     random_state : int, RandomState instance or None
+    groups : ndarray, shape (n_samples,), optional
+        Examples of one group are in one fold.
 
     Returns
     -------
@@ -74,9 +79,11 @@ def cross_fitted(model: Any, X: npt.ArrayLike, y: Array, n_folds: int, random_st
     Raises
     ------
     ValueError
-        The model cannot be trained, or cannot predict, on the examples of a fold: neighbours may be too few.
+        The model cannot be trained, or cannot predict, on the examples of a fold: neighbours may be too few; or there
+        is one group only.
     """
-    fold = _folds(y, n_folds, random_state)
+    random = check_random_state(random_state)
+    fold = _folds(y, n_folds, random) if groups is None else folds_of_groups(y, groups, n_folds, random, classify=True)
     probabilities = np.zeros((y.size, model.classes_.size))
     alone = np.flatnonzero(fold < 0)
     if alone.size:
@@ -95,12 +102,11 @@ def cross_fitted(model: Any, X: npt.ArrayLike, y: Array, n_folds: int, random_st
     return probabilities
 
 
-def _folds(y: Array, n_folds: int, random_state: Any) -> IntArray:
+def _folds(y: Array, n_folds: int, random: np.random.RandomState) -> IntArray:
     """Deal the examples of each class out to folds; the only one of a class gets none, -1."""
-    rng = check_random_state(random_state)
     fold = np.full(y.size, -1)
     for label in np.unique(y):
-        rows = rng.permutation(np.flatnonzero(y == label))
+        rows = random.permutation(np.flatnonzero(y == label))
         if rows.size > 1:
             fold[rows] = np.arange(rows.size) % n_folds
     return fold

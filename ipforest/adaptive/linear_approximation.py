@@ -36,7 +36,7 @@ class LinearApproximation(AdaptiveApproximation):
     class_costs, scoring, validation_fraction, n_jobs
         See `AdaptiveApproximation`.
     random_state : int, RandomState instance or None, default=None
-        Draws the validation part, folds and starts.
+        Draws the validation part, folds and starts, and seeds an estimator that has no seed of its own.
     """
 
     _search = Grouped(GateSearch)

@@ -18,11 +18,11 @@ MIN_LAMBDA_SHARE = 3e-3
 
 def check_lambdas(lambdas: Any, name: str = "lambdas") -> None:
     """Require a number of lambdas, or numbers >= 0."""
-    if not isinstance(lambdas, Integral):
-        for lam in lambdas:
-            nonnegative_fraction(lam, name)
-    elif lambdas < 1:
-        raise ValueError(f"{name}: expected at least 1, or a sequence of numbers, got {lambdas}")
+    is_number = isinstance(lambdas, Integral)
+    if isinstance(lambdas, str) or not (is_number or isinstance(lambdas, Iterable)) or (is_number and lambdas < 1):
+        raise ValueError(f"{name}: expected at least 1, or a sequence of numbers, got {lambdas!r}")
+    for lam in () if is_number else lambdas:
+        nonnegative_fraction(lam, name)
 
 
 def swept_lambdas(lambdas: Any, grid: Callable[[int], Iterable[float]]) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, TypeAlias
@@ -276,7 +276,7 @@ def read_scoring(scoring: Any) -> Scorer:
 
 def listed_scoring(scoring: Any) -> list[Any]:
     """List one measure or several, each of which `read_scoring` can read."""
-    listed = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
+    listed = [*scoring] if isinstance(scoring, Iterable) and not isinstance(scoring, str) else [scoring]
     for each in listed:
         read_scoring(each)
     return listed

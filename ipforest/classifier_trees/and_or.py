@@ -10,11 +10,13 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ipforest._internal.arrays import BoolArray, FloatArray
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.lambdas import check_lambdas, geometric_grid, swept_lambdas
 from ipforest.classifier_trees.classifier_tree import TERMINAL, ClassifierTree
 from ipforest.classifier_trees.objective import distinct
 from ipforest.classifier_trees.smooth_losses import LogisticLoss
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator, Examples, check_class_weight
+from ipforest.estimator.checks import check_each
 from ipforest.settings import Grouped, Settings, checked
 
 MAX_SWEEPS = 10
@@ -44,7 +46,8 @@ class AndOrObjective(Settings):
 
     def __post_init__(self) -> None:
         Settings.__post_init__(self)
-        if self.limits is not None and (len(self.limits) == 0 or np.any(np.diff(self.limits) < 0)):
+        check_each(self.limits, self.named("limits"), nonnegative_fraction, or_none=True, least=1)
+        if self.limits is not None and np.any(np.diff(self.limits) < 0):
             raise ValueError(
                 f"{self.named('limits')}: expected the largest price of each stage, ascending, got {self.limits!r}"
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
@@ -72,7 +73,7 @@ class DescentSettings(Settings):
 
     def __post_init__(self) -> None:
         Settings.__post_init__(self)
-        if not 0 < self.sent_up < 1:
+        if not isinstance(self.sent_up, Real) or not 0 < self.sent_up < 1:
             raise ValueError(f"descent.sent_up: expected a share between 0 and 1, got {self.sent_up!r}")
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import ClassifierTags, RegressorTags, compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -28,7 +28,8 @@ from ipforest.classifier_trees.resources import Resources
 from ipforest.classifier_trees.smooth_losses import LOSSES
 from ipforest.classifier_trees.tree_policy import TreeOfClassifiers
 from ipforest.estimator import PricedEstimator
-from ipforest.estimator.given import Given
+from ipforest.estimator.checks import check_choice
+from ipforest.estimator.given import Given, seeded
 from ipforest.policy import Policy
 
 RANKS_COUNTED = 5
@@ -196,13 +197,12 @@ class ClassifierTreeEstimator(PricedEstimator):
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
+        check_choice(self.loss, "loss", LOSSES)
         super().check_parameters()
         self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
 
     def _make_feature_map(self) -> FeatureMap:
-        return ScaledFeatures() if self.feature_map is None else clone(self.feature_map)
+        return ScaledFeatures() if self.feature_map is None else seeded(self.feature_map, self.random_state)
 
     def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
         """Check X and y; code labels as -1 and 1, or scale the target."""

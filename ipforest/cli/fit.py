@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from argparse import BooleanOptionalAction
 from dataclasses import asdict
 from fractions import Fraction
 from math import ceil
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.learning_table import MANY_CLASSES, add_table_options, read_table
+from ipforest.cli.learning_table import add_table_options, read_table
 from ipforest.cli.options import (
     Arguments,
     Subparsers,
@@ -86,11 +85,6 @@ def add(commands: Subparsers) -> None:
         help=f"what to train (default: {PRUNED})",
     )
     add_search_options(command)
-    command.add_argument(
-        "--regression",
-        action=BooleanOptionalAction,
-        help=f"predict a number, not a class (default: if the target has more than {MANY_CLASSES} different numbers)",
-    )
     command.add_argument("--trees", type=positive_integer, metavar="T", help="trees of the forest (default: 100)")
     command.set_defaults(**dict.fromkeys(OF_PRUNED))
     command.add_argument(

@@ -28,7 +28,7 @@ def add(commands: Subparsers) -> None:
     )
     command.add_argument("data", nargs="*", metavar="DATA", help="data sets: bundled, or files of $IPFOREST_DATA")
     add_table_options(command, required=False)
-    command.set_defaults(regression=False)
+    command.set_defaults(class_costs=None)
     command.add_argument(
         "--methods",
         nargs="+",
@@ -64,7 +64,7 @@ def run(options: Arguments) -> int:
     from ipforest.experiments.experiment import reproduce
     from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
     from ipforest.experiments.frontier_page import require_comparison
-    from ipforest.experiments.frontier_summary import REFERENCES, losses, mean_ranks
+    from ipforest.experiments.frontier_summary import MEASURES, REFERENCES, losses, mean_ranks
     from ipforest.experiments.methods import OURS
     from ipforest.testing.subjects import find_methods
 
@@ -73,6 +73,7 @@ def run(options: Arguments) -> int:
     if options.page is not None and methods is not None:
         require_comparison({*methods})
     own = [] if options.csv is None else [_own_table(options)]
+    measure = MEASURES[any(data.is_regression for data in own)]
     if not options.data and not own:
         raise ValueError("DATA: expected names of data sets, or a table of your own by --csv and --target, got neither")
     experiment = frontier_experiment(
@@ -86,7 +87,7 @@ def run(options: Arguments) -> int:
         return DONE
     for data in dict.fromkeys(row["data"] for row in result.rows):
         rows = [row for row in result.rows if row["data"] == data]
-        print(f"{_title(data)}: test error, %\n{records_to_text(_pivot(rows, _error))}\n")
+        print(f"{_title(data)}: {measure}\n{records_to_text(_pivot(rows, _error))}\n")
         compared = [row for row in rows if row["method"] != "best of others"]
         print(f"{_title(data)}: less the best of others, points\n{records_to_text(_pivot(compared, _difference))}\n")
     behind = [
@@ -135,11 +136,14 @@ def _own_table(options: Arguments) -> Dataset:
         X, y, _, costs = read_table(options)
     if text_columns(X):
         _, X, costs = one_hot(X, costs)
-    classes, labels = np.unique(y.to_numpy(dtype=str), return_inverse=True)
+    if options.regression:
+        target, classes = y.to_numpy(dtype=np.float64), np.empty(0)
+    else:
+        classes, target = np.unique(y.to_numpy(dtype=str), return_inverse=True)
     return Dataset(
         name=Path(options.csv).stem,
         X=X.to_numpy(dtype=np.float64),
-        y=labels.astype(np.int64),
+        y=target,
         feature_names=tuple(map(str, X.columns)),
         class_names=tuple(map(str, classes)),
         costs=costs,

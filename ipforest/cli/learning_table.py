@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import BooleanOptionalAction
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,11 @@ def add_table_options(command: ArgumentParser, *, required: bool) -> None:
     )
     add_format_options(command)
     command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
+    command.add_argument(
+        "--regression",
+        action=BooleanOptionalAction,
+        help=f"predict a number, not a class (default: if the target has more than {MANY_CLASSES} different numbers)",
+    )
 
 
 def read_table(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], FeatureCosts]:

@@ -26,16 +26,18 @@ CORNERS = tuple(f"{label:03b}" for label in range(8))
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Dataset:
-    """Examples, labels and prices.
+    """Examples, labels or numbers to predict, and prices.
 
     Parameters
     ----------
     name : str
     X : ndarray, shape (n_samples, n_features)
         NaN where a value is missing.
-    y : ndarray of int, shape (n_samples,)
-        Class index into ``class_names``.
-    feature_names, class_names : tuple of str
+    y : ndarray of int or float64, shape (n_samples,)
+        Class index into ``class_names``, or the number to predict.
+    feature_names : tuple of str
+    class_names : tuple of str
+        Empty where a number is predicted.
     costs : FeatureCosts
         Published test costs where there are any, else 1 for each feature.
     currency : str
@@ -48,12 +50,12 @@ class Dataset:
     Raises
     ------
     ValueError
-        Shapes do not go together, or a label is no index of a class.
+        Shapes do not go together, a label is no index of a class, or a number to predict is not finite.
     """
 
     name: str
     X: Array
-    y: IntArray
+    y: Array
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
     costs: FeatureCosts
@@ -74,25 +76,35 @@ class Dataset:
             if count != n_features:
                 raise ValueError(f"{self.name}: expected {n_features} {what}, one per column of X, got {count}")
         n_classes = len(self.class_names)
-        if self.y.size and not 0 <= self.y.min() <= self.y.max() < n_classes:
+        if not n_classes:
+            if not np.isfinite(self.y).all():
+                raise ValueError(f"{self.name}: expected finite numbers to predict, got others")
+        elif self.y.size and not 0 <= self.y.min() <= self.y.max() < n_classes:
             raise ValueError(
                 f"{self.name}: expected labels 0..{n_classes - 1}, one of {n_classes} classes, "
                 f"got {self.y.min()}..{self.y.max()}"
             )
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether a number is predicted."""
+        return not self.class_names
 
     def fingerprint(self) -> str:
         """Return a hash of examples, labels and prices, by which finished work is found again."""
         costs = self.costs
         amounts = ([*map(str, costs.prices)], costs.groups.tolist(), [*map(str, costs.group_fees)])
         prices = json.dumps([*amounts, costs.sources.tolist(), costs.delayed.tolist()])
-        content = (self.X.astype(np.float64).tobytes(), self.y.astype(np.int64).tobytes(), prices.encode())
+        content = (
+            self.X.astype(np.float64).tobytes(),
+            self.y.astype(np.float64 if self.is_regression else np.int64).tobytes(),
+            prices.encode(),
+        )
         return hashlib.sha256(b"".join(content)).hexdigest()
 
     def __repr__(self) -> str:
-        return (
-            f"Dataset({self.name!r}, {self.X.shape[0]} x {self.X.shape[1]}, {len(self.class_names)} classes, "
-            f"costs in {self.currency})"
-        )
+        target = "a number" if self.is_regression else f"{len(self.class_names)} classes"
+        return f"Dataset({self.name!r}, {self.X.shape[0]} x {self.X.shape[1]}, {target}, costs in {self.currency})"
 
 
 def names() -> list[str]:

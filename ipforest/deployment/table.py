@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 
 from ipforest.tabular.preprocessing import column_numbers
 from ipforest.wrappers.pipeline import BudgetedPipeline
+from ipforest.wrappers.table_columns import TableColumns
 
 ITSELF = "itself"
 """Stands for a number that stays as it is."""
@@ -32,20 +33,20 @@ def table_of(model: BudgetedPipeline) -> dict[str, Any]:
     """
     known = _categories(model.preprocessing_, model.n_features_in_)
     sources = model.sources_.tolist()
-    columns = [model._name(column) for column in range(model.n_features_in_)]
+    columns = model.table_columns
     codings: list[dict[str, Any]] = [{} for _ in sources]
     for column in sorted(set(sources)):
-        for feature, coding in _codings(model, column, known[column]).items():
+        for feature, coding in _codings(columns, column, known[column]).items():
             codings[feature] = coding
-    return {"columns": columns, "source": sources, "codings": codings}
+    return {"columns": [*columns.names], "source": sources, "codings": codings}
 
 
-def _codings(model: BudgetedPipeline, column: int, names: Sequence[Any]) -> dict[int, dict[str, Any]]:
+def _codings(columns: TableColumns, column: int, names: Sequence[Any]) -> dict[int, dict[str, Any]]:
     """Describe what is computed from one column, feature by feature."""
-    told = [_computed(model, column, name) for name in names]
-    missing, others = _computed(model, column, None), None
-    if names and not isinstance(getattr(model._row, "dtypes", {}).get(model._name(column)), pd.CategoricalDtype):
-        others = _computed(model, column, _unknown_to(names))
+    told = [_computed(columns, column, name) for name in names]
+    missing, others = _computed(columns, column, None), None
+    if names and not isinstance(getattr(columns.row, "dtypes", {}).get(columns.name(column)), pd.CategoricalDtype):
+        others = _computed(columns, column, _unknown_to(names))
     return {
         feature: {
             "names": [_plain(name) for name in names],
@@ -53,14 +54,14 @@ def _codings(model: BudgetedPipeline, column: int, names: Sequence[Any]) -> dict
             "missing": None if missing is None else _written(missing[feature]),
             "others": ITSELF if not names else None if others is None else _written(others[feature]),
         }
-        for feature in np.flatnonzero(model.sources_ == column).tolist()
+        for feature in np.flatnonzero(columns.sources == column).tolist()
     }
 
 
-def _computed(model: BudgetedPipeline, column: int, cell: Any) -> dict[int, Any] | None:
+def _computed(columns: TableColumns, column: int, cell: Any) -> dict[int, Any] | None:
     """Compute what the model sees of a cell; None where the preparation refuses it."""
     try:
-        return model._computed({column: cell})
+        return columns.computed({column: cell})
     except (TypeError, ValueError):
         return None
 

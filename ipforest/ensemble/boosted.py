@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, FloatArray, Int32Array, checked_array, in_rows, places_in
+from ipforest._internal.arrays import Array, FloatArray, Int32Array, in_rows, places_in
 from ipforest.ensemble import routing
 from ipforest.ensemble.links import LINKS, linked
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss
@@ -51,7 +51,8 @@ class BoostedTrees(Trees):
     Raises
     ------
     TypeError, ValueError
-        Arrays of wrong length, an unknown link, a margin outside the range, or a broken structure.
+        Arrays of wrong length, numbers that are not finite, an unknown link, a margin outside the range, or a broken
+        structure.
     """
 
     NODE_FIELDS: ClassVar[tuple[str, ...]] = (*Trees.NODE_FIELDS, "value")
@@ -70,13 +71,9 @@ class BoostedTrees(Trees):
         Trees.__post_init__(self)
         n_outputs = 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
         n_values = np.asarray(self.value).shape[-1]
-        shapes: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {
-            "value": (np.float64, (self.n_nodes, n_values)),
-            "first_output": (np.int32, (self.n_trees,)),
-            "base_score": (np.float64, (n_outputs,)),
-        }
-        for name, (dtype, shape) in shapes.items():
-            object.__setattr__(self, name, checked_array(getattr(self, name), name, dtype, shape))
+        self._check_numbers("value", np.float64, (self.n_nodes, n_values))
+        self._check_numbers("first_output", np.int32, (self.n_trees,))
+        self._check_numbers("base_score", np.float64, (n_outputs,))
         last = n_outputs - n_values
         if self.first_output.min() < 0 or self.first_output.max() > last:
             raise ValueError(

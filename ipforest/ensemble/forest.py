@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, checked_array
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest.ensemble import routing
 from ipforest.ensemble.margin_losses import checked_targets, checked_weights
 from ipforest.ensemble.packing import without_counts
@@ -44,7 +44,7 @@ class Forest(Trees):
     Raises
     ------
     TypeError, ValueError
-        Arrays of wrong length, or a broken structure.
+        Arrays of wrong length, numbers that are not finite, negative weights, or a broken structure.
     """
 
     NODE_FIELDS: ClassVar[tuple[str, ...]] = (*Trees.NODE_FIELDS, "value", "weight", "n_samples", "impurity")
@@ -63,14 +63,14 @@ class Forest(Trees):
     def __post_init__(self) -> None:
         Trees.__post_init__(self)
         n_values = 1 if self.classes is None else len(self.classes)
-        shapes: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {
-            "value": (np.float64, (self.n_nodes, n_values)),
-            "weight": (np.float64, (self.n_nodes,)),
-            "n_samples": (np.int64, (self.n_nodes,)),
-            "impurity": (np.float64, (self.n_nodes,)),
-        }
-        for name, (dtype, shape) in shapes.items():
-            object.__setattr__(self, name, checked_array(getattr(self, name), name, dtype, shape))
+        self._check_numbers("value", np.float64, (self.n_nodes, n_values))
+        self._check_numbers("weight", np.float64, (self.n_nodes,))
+        self._check_numbers("n_samples", np.int64, (self.n_nodes,))
+        self._check_numbers("impurity", np.float64, (self.n_nodes,))
+        if self.weight.min() < 0:
+            raise ValueError(
+                f"weight: expected numbers >= 0, got {self.weight.min()}; train the forest without negative weights"
+            )
 
     @classmethod
     def from_sklearn(cls, estimator: object) -> Forest:

@@ -87,8 +87,8 @@ class Trees:
     Raises
     ------
     TypeError, ValueError
-        Arrays of wrong length, no trees, a child that does not follow its parent, a tested feature
-        outside the range, or another comparison, dtype or number of names.
+        Arrays of wrong length, no trees, a child that does not follow its parent, a tested feature outside the range,
+        a threshold that is NaN, or another comparison, dtype or number of names.
     """
 
     NODE_FIELDS: ClassVar[tuple[str, ...]] = (
@@ -169,6 +169,13 @@ class Trees:
         """Return the trees themselves: nothing of them changes."""
         return self
 
+    def _check_numbers(self, name: str, dtype: type[np.generic], shape: tuple[int, ...]) -> None:
+        """Keep a field as a read-only array of finite numbers; a reader may have found others in a model."""
+        values = checked_array(getattr(self, name), name, dtype, shape)
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name}: expected finite numbers, got {values[~np.isfinite(values)][0]}")
+        object.__setattr__(self, name, values)
+
     def _set_categories(self) -> None:
         numbers = self.category_set if np.size(self.category_set) else np.full(self.n_nodes, -1)
         object.__setattr__(self, "category_set", checked_array(numbers, "category_set", np.int32, (self.n_nodes,)))
@@ -184,6 +191,8 @@ class Trees:
             raise ValueError(
                 f"feature: expected 0..{self.n_features - 1} at internal nodes, got {tested.min()}..{tested.max()}"
             )
+        if np.isnan(self.threshold[internal]).any():
+            raise ValueError("threshold: expected numbers at internal nodes, got nan")
         if np.any((self.right != LEAF) != (self.left != LEAF)):
             raise ValueError("right: expected a right child exactly where there is a left one, got one alone")
         if self.comparison not in ("<=", "<"):

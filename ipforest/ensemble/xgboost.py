@@ -13,6 +13,7 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees
+from ipforest.ensemble.trees import LEAF
 
 LINKS = {
     **dict.fromkeys(("binary:logistic", "reg:logistic"), "logit"),
@@ -329,7 +330,7 @@ def _nodes(tree: dict[str, Any], weight: float) -> TreeNodes:
         feature=tree["split_indices"],
         threshold=np.where(tests_category, 0.0, conditions),
         missing_left=tree["default_left"],
-        value=weight * conditions,
+        value=weight * np.where(np.equal(tree["left_children"], LEAF), conditions, 0.0),
         left_categories={node: (tree["categories"][start : start + size], True) for node, start, size in rows},
     )
 

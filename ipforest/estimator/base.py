@@ -15,7 +15,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray, one_line
-from ipforest._internal.examples import FLOATS, Labelled, checked_weight, require_rows_in_order, validated
+from ipforest._internal.examples import FLOATS, Labelled, checked_weight, validated
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import TOTAL_COST, read_class_costs
 from ipforest.choosing.frontier import Frontier
@@ -29,6 +29,7 @@ from ipforest.estimator.held_out import (
     check_alike,
     check_held_out,
     check_validation_part,
+    checked_groups,
     checked_labels,
     classes_of,
     require_held_out,
@@ -133,6 +134,7 @@ class BudgetedEstimator(BudgetedModel):
         groups: npt.ArrayLike | None = None,
         *,
         weight_val: FloatArray | None = None,
+        groups_val: IntArray | None = None,
         hold_out: bool = True,
         **options: Any,
     ) -> Self:
@@ -142,8 +144,8 @@ class BudgetedEstimator(BudgetedModel):
         ----------
         X, y, X_val, y_val, sample_weight, groups
             As `fit` takes them.
-        weight_val : ndarray of float64, shape (n_val,), optional
-            What held-out examples weigh that are given; by default 1 each.
+        weight_val, groups_val : ndarray, shape (n_val,), optional
+            What held-out examples weigh that are given, by default 1 each, and the numbers of their groups.
         hold_out : bool, default=True
             Whether examples are held out where none are given for that.
         options
@@ -153,13 +155,13 @@ class BudgetedEstimator(BudgetedModel):
         check_validation_part(X_val, y_val)
         if hold_out and self.must_hold_out and self.cv is None:
             require_held_out(self.validation_fraction, X_val)
-        require_rows_in_order(X, groups, "groups")
         data = self._read(X, y, sample_weight)
+        labels = checked_groups(groups, X, data.y.size)
         random = check_random_state(self.random_state)
         rows = others = everything = np.arange(data.y.size)
         validation = data
         if X_val is None and hold_out:
-            rows, others = self._split(data.X, data.y, groups, random)
+            rows, others = self._split(data.X, data.y, labels, random)
             validation = data.rows(others)
         elif X_val is not None:
             unseen, targets = self._checked_part(X_val, y_val, "y_val")
@@ -172,7 +174,9 @@ class BudgetedEstimator(BudgetedModel):
         training = data if rows is everything else data.rows(rows)
         is_unseen = X_val is not None or others.size < data.y.size
         self._keep_held_out(validation if is_unseen else None)
-        given = Given(X, data, rows, others, sample_weight is not None, random, groups)
+        if X_val is None and labels is not None:
+            groups_val = np.unique(labels[others], return_inverse=True)[1]
+        given = Given(X, data, rows, others, sample_weight is not None, random, labels, groups_val)
         self._train_and_choose(training, validation, given, **options)
         return self
 
@@ -232,9 +236,7 @@ class BudgetedEstimator(BudgetedModel):
         if classes is not None:
             self.classes_ = classes
 
-    def _split(
-        self, examples: Array, targets: Array, groups: npt.ArrayLike | None, random: Any
-    ) -> tuple[IntArray, IntArray]:
+    def _split(self, examples: Array, targets: Array, groups: Array | None, random: Any) -> tuple[IntArray, IntArray]:
         """Part examples into those to train on and those held out; see `split_rows`."""
         name, held_out = ("validation_fraction", self.validation_fraction)
         if self.cv is not None:

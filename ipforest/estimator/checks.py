@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import Field, fields
 from math import inf
 from numbers import Real
@@ -15,7 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import one_line
 
-__all__ = ["check_choice", "check_class", "check_estimator", "check_integer", "check_positive", "is_fitted"]
+__all__ = [
+    "check_choice",
+    "check_class",
+    "check_each",
+    "check_estimator",
+    "check_integer",
+    "check_positive",
+    "is_fitted",
+]
 
 
 def check_integer(value: object, name: str, least: int, *, or_none: bool = False) -> None:
@@ -59,6 +67,32 @@ def check_class(estimator: Any) -> None:
         raise TypeError(
             f"{kind.__name__}: expected ClassifierMixin or RegressorMixin as the first of its bases, got {bases}"
         )
+
+
+def check_each(
+    values: object, name: str, check: Callable[..., object], *known: Any, or_none: bool = False, least: int = 0
+) -> None:
+    """Require a sequence, no text, of values that pass a check, or, where that is allowed, None.
+
+    Parameters
+    ----------
+    values : object
+    name : str
+    check : callable (value, name, *known)
+    known
+        For the check.
+    or_none : bool, default=False
+    least : int, default=0
+        How many there are at least.
+    """
+    if or_none and values is None:
+        return
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str) or len(values) < least:
+        raise ValueError(
+            f"{name}: expected a sequence{f' of {least} or more' * bool(least)}, got {one_line(repr(values))}"
+        )
+    for value in values:
+        check(value, name, *known)
 
 
 def check_estimator(value: object, name: str, *, or_none: bool = False) -> None:

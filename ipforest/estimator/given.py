@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_random_state
 
-from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled, weights_for
 from ipforest._internal.feature_names import column_labels
 from ipforest.estimator.model import BudgetedModel
 
-__all__ = ["Given", "check_inner_estimator", "for_inner"]
+__all__ = ["Given", "check_inner_estimator", "for_inner", "seeded"]
+
+SEEDS = np.iinfo(np.int32).max
 
 
 class Given(NamedTuple):
@@ -32,8 +35,10 @@ class Given(NamedTuple):
         Whether weights were given.
     random : RandomState
         As drawing the parts left it.
-    groups : array, shape (n_samples,), or None
+    groups : ndarray, shape (n_samples,), or None
         Examples of one group are in one part.
+    groups_held_out : ndarray of int64, shape (n_held_out,), or None
+        Numbers of the groups of the examples held out, if they are known.
     """
 
     table: Any
@@ -42,7 +47,8 @@ class Given(NamedTuple):
     held_out: IntArray
     is_weighted: bool
     random: np.random.RandomState
-    groups: Any = None
+    groups: Array | None
+    groups_held_out: IntArray | None
 
     def for_inner(self, estimator: Any) -> dict[str, Any]:
         """Give the weights, and the groups if it holds out examples itself, of what an inner estimator is trained on.
@@ -52,7 +58,17 @@ class Given(NamedTuple):
         ValueError
             There are weights, and it takes none.
         """
-        return for_inner(estimator, self.rows, self.examples.weight if self.is_weighted else None, self.groups)
+        return for_inner(estimator, self.weight_to_train, self.groups_to_train)
+
+    @property
+    def weight_to_train(self) -> FloatArray | None:
+        """What the examples trained on weigh, shape (n_training,), if weights were given."""
+        return self.examples.weight[self.rows] if self.is_weighted else None
+
+    @property
+    def groups_to_train(self) -> Array | None:
+        """The groups of the examples trained on, shape (n_training,)."""
+        return None if self.groups is None else self.groups[self.rows]
 
     @property
     def table_to_train(self) -> Any:
@@ -62,12 +78,32 @@ class Given(NamedTuple):
         return self.table if self.rows.size == self.examples.y.size else _safe_indexing(self.table, self.rows)
 
 
-def for_inner(estimator: Any, rows: IntArray | slice, weight: FloatArray | None, groups: Any) -> dict[str, Any]:
-    """Give what an inner estimator is told about the rows that it is trained on; see `Given.for_inner`."""
-    told = weights_for(estimator, None if weight is None else weight[rows])
-    if groups is None or not isinstance(estimator, BudgetedModel):
-        return told
-    return told | {"groups": np.asarray(groups)[rows]}
+def for_inner(estimator: Any, weight: FloatArray | None, groups: Array | None) -> dict[str, Any]:
+    """Give what an inner estimator is told about the examples that it is trained on; see `Given.for_inner`."""
+    takes_groups = groups is not None and isinstance(estimator, BudgetedModel)
+    return weights_for(estimator, weight) | ({"groups": groups} if takes_groups else {})
+
+
+def seeded(estimator: Any, random_state: Any) -> Any:
+    """Copy an estimator to be trained inside another, and seed what has no seed, if the other one has one.
+
+    Parameters
+    ----------
+    estimator : estimator
+    random_state : int, RandomState instance or None
+        Of the other one.
+
+    Returns
+    -------
+    estimator
+        Not fitted; seeds of its own, and of what is inside it, are as they were.
+    """
+    copied = clone(estimator)
+    if random_state is not None:
+        random, params = check_random_state(random_state), copied.get_params()
+        seeds = [name for name in sorted(params) if name.rpartition("__")[2] == "random_state"]
+        copied.set_params(**{name: random.randint(SEEDS) for name in seeds if params[name] is None})
+    return copied
 
 
 def check_inner_estimator(outer: Any, inner: Any) -> None:

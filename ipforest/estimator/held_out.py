@@ -8,21 +8,22 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.model_selection import GroupShuffleSplit
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ipforest._internal.arrays import Array, IntArray, one_line
-from ipforest._internal.examples import as_targets
+from ipforest._internal.examples import as_targets, require_rows_in_order
 
 __all__ = [
     "check_alike",
     "check_held_out",
     "check_validation_part",
+    "checked_groups",
     "checked_labels",
     "classes_of",
+    "folds_of_groups",
     "require_held_out",
     "split_rows",
 ]
@@ -46,7 +47,7 @@ def split_rows(
     random_state: Any,
     *,
     one_of_each_class: bool,
-    groups: npt.ArrayLike | None = None,
+    groups: Array | None = None,
     X: Any = None,
     name: str = "validation_fraction",
 ) -> tuple[IntArray, IntArray]:
@@ -61,7 +62,7 @@ def split_rows(
     random_state : int, RandomState instance or None
     one_of_each_class : bool
         Whether one example of each class of y is always trained on.
-    groups : array, shape (n_samples,), optional
+    groups : ndarray, shape (n_samples,), optional
         Rows of one group stay together.
     X : array, shape (n_samples, n_features), optional
         For a splitter that looks at it.
@@ -103,15 +104,69 @@ def split_rows(
     return np.setdiff1d(everything, validation), validation
 
 
-def _first_split(
-    y: Array, held_out: Any, random_state: Any, groups: npt.ArrayLike | None, X: Any
-) -> tuple[IntArray, IntArray]:
+def _first_split(y: Array, held_out: Any, random_state: Any, groups: Array | None, X: Any) -> tuple[IntArray, IntArray]:
     splitter = held_out
     if not hasattr(held_out, "split"):
         splitter = GroupShuffleSplit(1, test_size=held_out, random_state=random_state)
     parts = next(iter(splitter.split(y if X is None else X, y, groups)))
     training, validation = (np.sort(np.asarray(part, dtype=np.int64)) for part in parts)
     return training, validation
+
+
+def checked_groups(groups: Any, X: Any, n_samples: int) -> Array | None:
+    """Check the groups of the examples X, as they came.
+
+    Returns
+    -------
+    ndarray, shape (n_samples,), or None
+        None where none were given.
+
+    Raises
+    ------
+    ValueError
+        Another number of groups than examples, or the rows of X in another order.
+    """
+    if groups is None:
+        return None
+    require_rows_in_order(X, groups, "groups")
+    labels = np.asarray(groups)
+    if labels.shape not in ((n_samples,), (n_samples, 1)):
+        raise ValueError(f"groups: expected one for each of {n_samples} examples, got shape {labels.shape}")
+    return labels.ravel()
+
+
+def folds_of_groups(y: Array, groups: Array, n_folds: int, random: Any = None, *, classify: bool) -> IntArray:
+    """Deal groups out to folds of about as many examples, for classes of about the same shares of them.
+
+    Parameters
+    ----------
+    y, groups : ndarray, shape (n_samples,)
+    n_folds : int
+        Fewer where there are fewer groups.
+    random : RandomState, optional
+        Shuffles the groups.
+    classify : bool
+        Whether y are classes.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_samples,)
+        The fold of each example.
+
+    Raises
+    ------
+    ValueError
+        There is one group only.
+    """
+    n_groups = np.unique(groups).size
+    if n_groups < 2:
+        raise ValueError("groups: expected two or more among the examples to train on, as cross-fitting does, got one")
+    kind = StratifiedGroupKFold if classify else GroupKFold
+    splitter = kind(min(n_folds, n_groups), shuffle=random is not None, random_state=random)
+    fold = np.empty(y.size, dtype=np.int64)
+    for number, (_, here) in enumerate(splitter.split(y, y, groups)):
+        fold[here] = number
+    return fold
 
 
 def classes_of(targets: Array, least: int = 2) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from inspect import signature
 from types import MethodType
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from sklearn.utils.validation import has_fit_parameter
 
@@ -15,18 +15,14 @@ from ipforest.estimator.checks import is_fitted
 
 __all__ = ["weights_as_inside"]
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def weights_as_inside(fit: F) -> F:
+class weights_as_inside:  # a decorator
     """Make the signature of a ``fit`` name ``sample_weight`` only if the estimators that it trains take weights.
 
-    Scikit-learn's ``BaggingClassifier``, say, passes weights of its own to what names them.
+    Scikit-learn's ``BaggingClassifier``, say, passes weights of its own to what names them. What a signature says of
+    one estimator and not of its class only a descriptor can tell.
     """
-    return cast(F, _Fit(fit))
 
-
-class _Fit:
     def __init__(self, fit: Callable[..., Any]) -> None:
         self._fit = fit
 

@@ -21,8 +21,8 @@ from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.datasets import Dataset
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.frontier_summary import COMPOSED, draw, summarise
-from ipforest.experiments.methods import METHODS, available, choices_within
+from ipforest.experiments.frontier_summary import COMPOSED, MEASURES, draw, summarise
+from ipforest.experiments.methods import METHODS, OF_NUMBERS, available, choices_within
 from ipforest.experiments.metrics import area_under_roc, clipped_log_loss
 from ipforest.experiments.options import Option
 from ipforest.experiments.parts import Parts, half_and_quarters
@@ -61,7 +61,7 @@ ABLATIONS: Mapping[str, JointFrontier] = {
 """The two with each ingredient switched off alone, and boosting regrown on what is bought."""
 
 KNOWN = {**METHODS, **ABLATIONS}
-"""Everything that `run` can train, by its name."""
+"""Everything that `run` can train to predict classes, by its name."""
 
 OwnMethods: TypeAlias = Mapping[str, Method | JointFrontier]
 """Methods that are not of this package, by names that no other has."""
@@ -69,6 +69,8 @@ OwnMethods: TypeAlias = Mapping[str, Method | JointFrontier]
 
 def drawn(data: Dataset, seed: int, n_rows: int = PARTS[0]) -> tuple[Parts, FeatureCosts]:
     """Draw half, a quarter and a quarter of a data set, and no more than `PARTS`; "letter" is A-M against N-Z.
+
+    Numbers to predict have mean 0 and variance 1 on the first part.
 
     Parameters
     ----------
@@ -79,7 +81,8 @@ def drawn(data: Dataset, seed: int, n_rows: int = PARTS[0]) -> tuple[Parts, Feat
     y = data.y
     if data.name == "letter":
         y = (y < len(data.class_names) // 2).astype(np.int64)
-    return half_and_quarters(data.X, y, seed, most=(n_rows, n_rows // 2, PARTS[2])), data.costs
+    parts = half_and_quarters(data.X, y, seed, most=(n_rows, n_rows // 2, PARTS[2]))
+    return (parts.standardised() if data.is_regression else parts), data.costs
 
 
 def budgets_for(costs: FeatureCosts) -> tuple[float, ...]:
@@ -94,7 +97,7 @@ def run(tables: Mapping[str, Dataset], cell: Cell, own: OwnMethods | None = None
     data = tables[name] if name in tables else datasets.load(name)
     parts, costs = drawn(data, cell["seed"], cell.get("most", PARTS[0]))
     task = Task(parts, costs, budgets_for(costs), cell["trees"], cell["seed"])
-    choices = choices_within({**KNOWN, **(own or {})}[cell["method"]], task)
+    choices = choices_within({**task.either(KNOWN, OF_NUMBERS), **(own or {})}[cell["method"]], task)
     return [
         {
             "budget": budget,
@@ -140,10 +143,11 @@ def frontier_experiment(
     Parameters
     ----------
     data_sets : sequence of str or Dataset
-        Names for `ipforest.datasets.load`, or data sets of your own, whose names are others.
+        Names for `ipforest.datasets.load`, or data sets of your own, whose names are others. Either all have classes,
+        or in all a number is predicted; the error is then the squared error as a share of the variance of training.
     methods : sequence of str, optional
-        Keys of `METHODS` or `ABLATIONS`; by default all of the first whose library is installed. Your own come in
-        addition.
+        Keys of `METHODS` or `ABLATIONS`, or of `OF_NUMBERS`; by default all of the first, or of the last, whose library
+        is installed. Your own come in addition.
     n_seeds : int
     n_trees : int
         Trees of the forests of other people's methods; boosting has up to four times as many rounds.
@@ -156,7 +160,8 @@ def frontier_experiment(
     Raises
     ------
     ValueError
-        An unknown method, a method of yours that has the name of another, or two data sets of one name.
+        An unknown method, a method of yours that has the name of another, two data sets of one name, or data sets of
+        classes together with such of numbers.
     """
     own = dict(own_methods or {})
     tables = {data.name: data for data in data_sets if isinstance(data, Dataset)}
@@ -164,13 +169,21 @@ def frontier_experiment(
     repeated = [name for name in named if named.count(name) > 1 or (name in tables and name in datasets.names())]
     if repeated:
         raise ValueError(f"data_sets: expected a name for each, got {repeated[0]!r} twice; name your own differently")
-    chosen = available(METHODS) if methods is None else list(methods)
-    taken = [name for name in own if name in KNOWN or name in COMPOSED]
+    of_numbers = {name for name, data in tables.items() if data.is_regression}
+    if of_numbers and of_numbers != {*named}:
+        others = ", ".join(sorted({*named} - of_numbers))
+        raise ValueError(
+            f"data_sets: expected classes in all, or numbers, got numbers in {', '.join(sorted(of_numbers))} and "
+            f"classes in {others}; compare them apart"
+        )
+    known = OF_NUMBERS if of_numbers else KNOWN
+    chosen = available(OF_NUMBERS if of_numbers else METHODS) if methods is None else list(methods)
+    taken = [name for name in own if name in known or name in COMPOSED]
     if taken:
         raise ValueError(f"own_methods: expected names that no other method has, got {taken[0]!r}")
-    unknown = [name for name in chosen if name not in KNOWN]
+    unknown = [name for name in chosen if name not in known]
     if unknown:
-        raise ValueError(f"methods: expected some of {', '.join(map(repr, KNOWN))}, got {unknown[0]!r}")
+        raise ValueError(f"methods: expected some of {', '.join(map(repr, known))}, got {unknown[0]!r}")
 
     told = {name: {"rows": data.fingerprint()} for name, data in tables.items()}
     written = {name: {"source": _source_of(method)} for name, method in own.items()}
@@ -197,7 +210,7 @@ def frontier_experiment(
         name="frontier",
         title="Error against average cost: everything people use, and what is here",
         source="this package",
-        steps=Steps(cells, partial(run, tables, own=own), summarise, draw),
+        steps=Steps(cells, partial(run, tables, own=own), summarise, partial(draw, measure=MEASURES[bool(of_numbers)])),
         differs=(
             f"at most {n_rows}, {n_rows // 2} and {PARTS[2]} examples to train, choose and test on",
             "everything is chosen on validation examples; stopping levels are cross-fitted there",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import date
 
 from ipforest._internal.records import records_to_markdown
@@ -18,20 +18,23 @@ from ipforest.experiments.frontier_summary import (
     mean_ranks,
 )
 
-FRONT_END = "BudgetedClassifier"
-COMPARED = (FRONT_END, f"{FRONT_END}, mixed", "best of ours", "best of ours, mixed")
+FRONT_ENDS = ("BudgetedClassifier", "BudgetedRegressor")
+COMPARED = (*FRONT_ENDS, *(f"{name}, mixed" for name in FRONT_ENDS), "best of ours", "best of ours, mixed")
 
 EXPLAINED = """*Area* is the mean test error over the budgets on a logarithmic scale, in %; differences are paired,
 seed by seed. The references, the rule for losses and what else is measured are those of the
 [protocol](frontier-protocol.md). Where two numbers stand, the second is that of the best of others."""
 
 
-def require_comparison(methods: Set[str]) -> None:
-    """Require the front end, and a method to compare it with."""
-    if FRONT_END not in methods or methods.isdisjoint(OTHERS):
-        raise ValueError(
-            f"methods: expected {FRONT_END} and one that is not of this package, got {', '.join(sorted(methods))}"
-        )
+def require_comparison(methods: Set[str]) -> str:
+    """Require the front end, whose name is returned, and a method to compare it with."""
+    for name in FRONT_ENDS:
+        if name in methods and not methods.isdisjoint(OTHERS):
+            return name
+    raise ValueError(
+        f"methods: expected {' or '.join(FRONT_ENDS)} and one that is not of this package, "
+        f"got {', '.join(sorted(methods))}"
+    )
 
 
 def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -> str:
@@ -57,25 +60,31 @@ def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -
     ValueError
         The front end, or a method to compare it with, is not among the rows.
     """
-    require_comparison({row["method"] for row in rows})
+    front_end = require_comparison({row["method"] for row in rows})
     areas = {(row["data"], row["method"]): row for row in rows if row["budget"] == AREA}
-    data_sets = [data for data, method in areas if method == FRONT_END and data != ALL]
-    seeds = [areas[data, FRONT_END]["seeds"] for data in data_sets]
+    data_sets = [data for data, method in areas if method == front_end and data != ALL]
+    seeds = [areas[data, front_end]["seeds"] for data in data_sets]
     return (
         "\n\n".join(
             [
                 f"# {title}",
                 f"Made by this command, {day.isoformat()}; {_span(seeds)}:\n\n```bash\n{command}\n```",
                 EXPLAINED,
-                "## Against the references\n\n" + records_to_markdown(list(_headline(rows, areas, data_sets))),
-                "## The front end, data set by data set\n\n"
-                + records_to_markdown(list(_by_data_set(areas, data_sets))),
-                "## Budgets at which it is behind\n\n" + _behind(rows),
-                "## All methods\n\n" + records_to_markdown(list(_by_method(rows, areas, data_sets))) + _ranks(rows),
+                "## Against the references\n\n" + _table(_headline(rows, areas, data_sets)),
+                "## The front end, data set by data set\n\n" + _table(_by_data_set(areas, front_end, data_sets)),
+                "## Budgets at which it is behind\n\n" + _behind([row for row in rows if row["method"] == front_end]),
+                "## All methods\n\n" + _table(_by_method(rows, areas, data_sets)) + _ranks(rows),
             ]
         )
         + "\n"
     )
+
+
+def _table(records: Iterable[Record]) -> str:
+    """Write a table without the columns in which nothing is known."""
+    lines = list(records)
+    known = [name for name in lines[0] if any(line[name] != "" for line in lines)]
+    return records_to_markdown([{name: line[name] for name in known} for line in lines])
 
 
 def _span(counts: Sequence[int]) -> str:
@@ -104,25 +113,25 @@ def _headline(
                 }
 
 
-def _by_data_set(areas: dict[tuple[str, str], Record], data_sets: Sequence[str]) -> Iterator[Record]:
+def _by_data_set(areas: dict[tuple[str, str], Record], front_end: str, data_sets: Sequence[str]) -> Iterator[Record]:
     for data in data_sets:
-        own = areas[data, FRONT_END]
+        own = areas[data, front_end]
         reference = areas.get((data, "best of others"), {})
         yield {
             "data": data,
             "area": f"{own['error']:.2f}",
             "best of others": _number(reference, "error", 2),
             **{f"less {name}": _told(own, f"{prefix}difference", 2) for prefix, name in REFERENCES.items()},
-            "ROC area": f"{_number(own, 'auc', 4)} / {_number(reference, 'auc', 4)}",
-            "log loss": f"{_number(own, 'log_loss', 3)} / {_number(reference, 'log_loss', 3)}",
+            "ROC area": _numbers(own, reference, "auc", 4),
+            "log loss": _numbers(own, reference, "log_loss", 3),
             "regret": _number(own, "regret", 2),
-            "CPU s": f"{own['seconds']:.0f} / {_number(reference, 'seconds', 0)}",
+            "CPU s": _numbers(own, reference, "seconds", 0),
         }
 
 
 def _behind(rows: Sequence[Record]) -> str:
-    """List where the front end is behind a reference by two paired standard errors, and where by more than chance."""
-    if all(row["seeds"] == 1 for row in rows if row["method"] == FRONT_END):
+    """List where a method is behind a reference by two paired standard errors, and where by more than chance."""
+    if all(row["seeds"] == 1 for row in rows):
         return "One seed has no standard error, and cannot tell."
     found = [
         {
@@ -134,7 +143,7 @@ def _behind(rows: Sequence[Record]) -> str:
         }
         for prefix, reference in REFERENCES.items()
         for row in rows
-        if row["method"] == FRONT_END and row["budget"] != AREA and row["seeds"] > 1
+        if row["budget"] != AREA and row["seeds"] > 1
         if row[f"{prefix}difference"] > STANDARD_ERRORS * row[f"{prefix}difference_se"]
     ]
     return records_to_markdown(found) if found else "None."
@@ -171,6 +180,11 @@ def _ranks(rows: Sequence[Record]) -> str:
 def _told(row: Record, name: str, digits: int = 1) -> str:
     spread = f" ± {row[f'{name}_se']:.{digits}f}" if row["seeds"] > 1 or row["data"] == ALL else ""
     return f"{row[name]:+.{digits}f}{spread}"
+
+
+def _numbers(own: Record, reference: Record, name: str, digits: int) -> str:
+    both = _number(own, name, digits), _number(reference, name, digits)
+    return " / ".join(both) if any(both) else ""
 
 
 def _number(row: Record, name: str, digits: int) -> str:

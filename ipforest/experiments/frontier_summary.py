@@ -16,7 +16,18 @@ from ipforest.experiments.experiment import Record
 from ipforest.experiments.methods import METHODS, OURS
 from ipforest.experiments.rows import grouped, mean_and_error, standard_error
 
-__all__ = ["ALL", "AREA", "COMPOSED", "REFERENCES", "areas_by_method", "draw", "losses", "mean_ranks", "summarise"]
+__all__ = [
+    "ALL",
+    "AREA",
+    "COMPOSED",
+    "MEASURES",
+    "REFERENCES",
+    "areas_by_method",
+    "draw",
+    "losses",
+    "mean_ranks",
+    "summarise",
+]
 
 AREA = "area"
 """Stands for the budget in rows of the mean error over budgets on a logarithmic scale."""
@@ -28,6 +39,12 @@ TINY = 1e-12
 
 STANDARD_ERRORS = 2
 """How many paired standard errors a difference must exceed to count, at one budget looked at alone."""
+
+MEASURES = ("test error, %", "squared test error, % of the variance")
+"""What the error is of classes and of numbers."""
+
+N_COLOURS, LINES = 10, ("-", "--", ":", "-.")
+"""Colours of a picture, and how lines are drawn when these are used up."""
 
 OF_CHOSEN = ("auc", "log_loss", "regret")
 """Means of the chosen options: area under the ROC curve, log loss, and error less the least in hindsight, in points."""
@@ -58,7 +75,7 @@ COMPOSED: Mapping[str, Composed] = {
     "best of others, stopped or mixed": Composed(STOPPED_OTHERS, mixes=True),
     "best of ours": Composed(OURS),
     "best of ours, mixed": Composed(OURS, mixes=True),
-    "BudgetedClassifier, mixed": Composed(("BudgetedClassifier",), mixes=True),
+    **{f"{name}, mixed": Composed((name,), mixes=True) for name in ("BudgetedClassifier", "BudgetedRegressor")},
 }
 """Of equal validation errors, up to rounding, the cheapest is taken. A peer's model with our stopping is on both sides.
 """
@@ -279,7 +296,7 @@ def _mean_ranks(methods: dict[str, Runs]) -> dict[str, Array]:
     return dict(zip(methods, np.column_stack([ranks, ranks.mean(axis=1)]), strict=True))
 
 
-def draw(records: list[Record], rows: list[Record], own_methods: Sequence[str] = ()) -> Figure:
+def draw(records: list[Record], rows: list[Record], *, measure: str = MEASURES[0]) -> Figure:
     """Draw test error against budget, one panel per data set; below them the mean ranks, if there are enough."""
     table, found = _table(with_composed(records)), mean_ranks(rows)
     n_lines = -(-len(table) // 3)
@@ -292,19 +309,19 @@ def draw(records: list[Record], rows: list[Record], own_methods: Sequence[str] =
     for place, (data, methods) in enumerate(table.items(), start=1):
         axes = upper.add_subplot(n_lines, min(3, len(table)), place)
         hidden = METHODS.keys() - {*OURS} if "best of others" in methods else set()
-        for method, runs in methods.items():
-            if method not in hidden:
-                errors = 100 * np.array([errors for _, errors in runs.values()])
-                budgets = next(iter(runs.values()))[0]
-                spread = [standard_error(column) for column in errors.T]
-                width = 2.5 if method.startswith("best") else 1
-                axes.errorbar(budgets, errors.mean(axis=0), spread, label=method, marker=".", lw=width)
+        for number, method in enumerate(name for name in methods if name not in hidden):
+            runs = methods[method]
+            errors = 100 * np.array([errors for _, errors in runs.values()])
+            budgets = next(iter(runs.values()))[0]
+            spread = [standard_error(column) for column in errors.T]
+            style = {"lw": 2.5 if method.startswith("best") else 1, "ls": LINES[number // N_COLOURS % len(LINES)]}
+            axes.errorbar(budgets, errors.mean(axis=0), spread, label=method, marker=".", **style)
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_title(data)
         axes.set_xlabel("average cost, at most")
-        axes.set_ylabel("test error, %")
-    axes.legend(fontsize=7)
+        axes.set_ylabel(measure)
+    upper.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=7)
     return figure

@@ -15,16 +15,16 @@ from itertools import product
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from ipforest.experiments.options import (
     Option,
     between,
     choose,
+    constant,
     in_sessions,
     least_error_in_hindsight,
     levels,
-    majority,
     mix,
 )
 from ipforest.experiments.peers import (
@@ -50,18 +50,18 @@ from ipforest.experiments.tasks import (
     fitted_to,
     whole,
 )
-from ipforest.frontiers.budget_boost import BudgetBoost
-from ipforest.frontiers.budget_forest import BudgetForest
-from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
+from ipforest.frontiers.budget_boost import BudgetBoost, BudgetBoostRegressor
+from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
+from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor
 from ipforest.frontiers.joint_frontier import JointFrontier
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF, GreedyGrowth
-from ipforest.learners.greedy_miser import GreedyMiser
+from ipforest.learners.greedy_miser import GreedyMiser, GreedyMiserRegressor
 from ipforest.learners.priced_booster import PricedGrowth
 from ipforest.learners.pruning_baselines import CostComplexity
 from ipforest.stopping.nested import NestedCascade
 
-__all__ = ["METHODS", "OURS", "Choices", "available", "choices_within"]
+__all__ = ["METHODS", "OF_NUMBERS", "OURS", "Choices", "available", "choices_within"]
 
 ALPHAS = (0, 2, 4, 8, 15, 25, 45)
 """Thresholds of BudgetRF's impurity, as far as its authors went."""
@@ -77,7 +77,8 @@ def cost_complexity(task: Task) -> Iterator[Option]:
     """Prune a random forest by cost complexity, blind to prices; trees that are pruned to their root do not vote."""
     parts = task.parts
     fitted = task.trained(task.forest().fit, parts.X_train, parts.y_train)
-    model = CostComplexity(fitted, feature_costs=task.costs, loss="gini", n_prunings=N_ALPHAS)
+    loss = task.either("gini", "squared_error")
+    model = CostComplexity(fitted, feature_costs=task.costs, loss=loss, n_prunings=N_ALPHAS)
     task.trained(model.fit, parts.X_validation)
     for pruning in model.sequence_.prunings:
         yield whole(model.forest_.prune(pruning).without_bare_roots(), task)
@@ -105,7 +106,7 @@ def greedy_miser(task: Task) -> Iterator[Option]:
     """GreedyMiser: features are paid for once for all examples, over prices and learning rates."""
     for lam, rate in product(np.geomspace(0.1, 1e-5, PENALTIES), RATES[1:]):
         scaled = lam / (sum(float(cost) for cost in task.costs.unit_costs) / task.costs.n_units)
-        model = GreedyMiser(
+        model = task.either(GreedyMiser, GreedyMiserRegressor)(
             task.n_rounds,
             lam=float(scaled),
             growth=PricedGrowth(learning_rate=rate, max_depth=4, max_bins=64),
@@ -117,7 +118,7 @@ def greedy_miser(task: Task) -> Iterator[Option]:
 
 def nested_cascade(task: Task) -> Iterator[Option]:
     """Forests on the 1, 2, 3, ... most useful units, stopped when sure."""
-    base = RandomForestClassifier(task.n_trees, random_state=task.seed)
+    base = task.either(RandomForestClassifier, RandomForestRegressor)(task.n_trees, random_state=task.seed)
     model = fitted_to(NestedCascade(base, feature_costs=task.costs, stopping=RULES, random_state=task.seed), task)
     yield from levels(RULES, model.paths_, model.paths_of(task.parts.X_test, task.parts.y_test), N_LEVELS)
 
@@ -144,8 +145,22 @@ METHODS: Mapping[str, Method | JointFrontier] = {
 }
 """Options to choose among on validation, or an estimator that chooses itself."""
 
-OURS = ("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost", "BudgetedClassifier")
+OURS = (
+    *("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost"),
+    *("BudgetedClassifier", "BudgetedRegressor"),
+)
 """What is of this package; the rest is what people use."""
+
+OF_CLASSES_ALONE = ("BudgetRF", "STreeD")
+"""Methods that predict no numbers."""
+
+OF_NUMBERS: Mapping[str, Method | JointFrontier] = {
+    **{name: method for name, method in METHODS.items() if name not in (*OF_CLASSES_ALONE, "BudgetedClassifier")},
+    "BudgetForest": BudgetForestRegressor(),
+    "BudgetBoost": BudgetBoostRegressor(),
+    "BudgetedRegressor": BudgetedRegressor(),
+}
+"""The same where a number is predicted."""
 
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "CatBoost penalties": ("catboost",),
@@ -191,7 +206,7 @@ def choices_within(method: Method | JointFrontier, task: Task) -> Choices:
     if isinstance(method, JointFrontier):
         plain, mixed, options = _own_choices(method, task)
     else:
-        options = [majority(task.parts), *_options_of(method, task)]
+        options = [constant(task.parts), *_options_of(method, task)]
         plain, mixed = ([take(options, budget) for budget in task.budgets] for take in (choose, mix))
     hindsight = [least_error_in_hindsight(options, budget) for budget in task.budgets]
     return Choices(tuple(plain), tuple(mixed), tuple(hindsight), task.training.seconds)

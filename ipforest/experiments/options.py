@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from ipforest._internal.arrays import Array
 from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.parts import Parts
+from ipforest.frontiers.scores import relative_error
 from ipforest.policy import TreesInOrder
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.early_exit_policy import record_paths
@@ -20,7 +22,7 @@ from ipforest.stopping.rules import keenness_along, learn_stopping, stopping_cur
 
 
 class Answer(NamedTuple):
-    """What is answered about examples: labels, what each pays, and class probabilities where they are known."""
+    """What is answered about examples: labels or numbers, what each pays, class probabilities where they are known."""
 
     labels: Array
     paid: Array
@@ -29,7 +31,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Something that a method can do: what it costs and loses on validation and on test examples.
+    """Something that a method can do: what it costs and loses on validation and on test examples; see `Parts.lost`.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ class Option:
                     raise ValueError(f"{name}: expected shape {y.shape}, one for each example, got {np.shape(given)}")
             if not np.isfinite(paid).all():
                 raise ValueError("paid: expected finite numbers, got others; a cost is what an example pays")
-            numbers += [float(np.mean(paid)), float(np.mean(labels != y))]
+            numbers += [float(np.mean(paid)), parts.lost(labels, y)]
         return cls(*numbers, outputs=None if outputs is None else outputs.astype(np.float32))
 
     @property
@@ -96,8 +98,11 @@ def between(cheap: Option, costly: Option, share: float) -> Option:
     return Option(*(first + share * (second - first) for first, second in both))
 
 
-def majority(parts: Parts) -> Option:
-    """Predict the most frequent class for nothing."""
+def constant(parts: Parts) -> Option:
+    """Predict the most frequent class, or the mean, for nothing."""
+    if parts.is_regression:
+        mean = parts.y_train.mean()
+        return Option.measured(parts, lambda X: Answer(np.full(len(X), mean), np.zeros(len(X))))
     counts = np.bincount(parts.y_train)
     chances = (counts / counts.sum()).astype(np.float32)
 
@@ -114,7 +119,7 @@ def in_sessions(open_sessions: Callable[[int], Sessions], parts: Parts) -> Optio
         sessions = open_sessions(len(X))
         sessions.see(X)
         outputs = sessions.outputs
-        return Answer(sessions.labels(outputs), sessions.paid, outputs)
+        return Answer(sessions.labels(outputs), sessions.paid, None if parts.is_regression else outputs)
 
     return Option.measured(parts, answer)
 
@@ -128,9 +133,10 @@ def least_error_in_hindsight(options: Sequence[Option], budget: float) -> float:
 def record_both(trees: TreesInOrder, parts: Parts, costs: FeatureCosts) -> tuple[StoppingPaths, StoppingPaths]:
     """Note what validation and test examples see and pay when no example stops."""
     names = tuple(f"feature {column}" for column in range(costs.n_features))
-    seller = Seller(costs, 0.0, np.asarray(trees.trees.classes), names, True)
-    validation = record_paths(trees, seller, parts.X_validation, parts.y_validation, None)
-    return validation, record_paths(trees, seller, parts.X_test, parts.y_test, None)
+    seller = Seller(costs, 0.0, trees.trees.classes, names, True)
+    loss = partial(relative_error, variance=1.0) if parts.is_regression else None
+    validation, test = (record_paths(trees, seller, X, y, None, loss) for X, y in parts.held_out)
+    return validation, test
 
 
 def levels(

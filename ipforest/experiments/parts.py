@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,10 @@ MIN_OF_CLASS = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """The three parts of a data set; all X have shape (n_part, n_features), all y shape (n_part,)."""
+    """The three parts of a data set; all X have shape (n_part, n_features), all y shape (n_part,).
+
+    Where y is floating, numbers are predicted, else classes.
+    """
 
     X_train: Array
     y_train: Array
@@ -33,6 +36,21 @@ class Parts:
     def of_rows(cls, X: Array, y: Array, rows: Iterable[Any]) -> Self:
         """Take the examples of three sets of rows."""
         return cls(*(array[chosen] for chosen in rows for array in (X, y)))
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether numbers are predicted."""
+        return bool(np.issubdtype(self.y_train.dtype, np.floating))
+
+    def lost(self, predicted: Array, y: Array) -> float:
+        """Return the share of wrong labels, or the mean squared error."""
+        return float(np.mean(np.square(predicted - y) if self.is_regression else predicted != y))
+
+    def standardised(self) -> Self:
+        """Return the same with targets of mean 0 and variance 1 on the first part."""
+        centre, spread = self.y_train.mean(), self.y_train.std() or 1.0
+        targets = {name: (getattr(self, name) - centre) / spread for name in ("y_train", "y_validation", "y_test")}
+        return replace(self, **targets)
 
     @property
     def to_fit(self) -> tuple[Array, Array, Array, Array]:
@@ -57,13 +75,22 @@ def split(data: Dataset, seed: int) -> Parts:
 
 
 def split_parts(X: Array, y: Array, sizes: tuple[int, int, int], seed: int) -> Parts:
-    """Draw so many train, validation and test examples, each class in proportion.
+    """Draw so many train, validation and test examples, each class in proportion where there are classes.
 
     Raises
     ------
     ValueError
         There are too few examples, in all or of a class, or a part is smaller than the number of classes.
     """
+    train, validation, test = sizes
+    if np.issubdtype(y.dtype, np.floating):
+        if min(sizes) < MIN_OF_CLASS:
+            raise ValueError(
+                f"data: expected parts of at least {MIN_OF_CLASS} examples, got {', '.join(map(str, sizes))} to train, "
+                "to choose and to test on"
+            )
+        order = np.random.RandomState(seed).permutation(y.size)
+        return Parts.of_rows(X, y, np.split(order[: sum(sizes)], [train, train + validation]))
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < MIN_OF_CLASS:
         raise ValueError(
@@ -75,7 +102,6 @@ def split_parts(X: Array, y: Array, sizes: tuple[int, int, int], seed: int) -> P
             f"data: expected parts of at least {classes.size} examples, one of each class, got "
             f"{', '.join(map(str, sizes))} to train, to choose and to test on"
         )
-    train, validation, test = sizes
     X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=train, stratify=y, random_state=seed)
     X_validation, X_test, y_validation, y_test = train_test_split(
         X_rest, y_rest, train_size=validation, test_size=test, stratify=y_rest, random_state=seed

@@ -53,7 +53,7 @@ def _lightgbm(task: Task, rate: float, columns: Any = slice(None), **settings: A
     import lightgbm
 
     parts = task.parts
-    model = lightgbm.LGBMClassifier(
+    model = task.either(lightgbm.LGBMClassifier, lightgbm.LGBMRegressor)(
         n_estimators=task.n_rounds,
         learning_rate=rate,
         min_child_samples=10,
@@ -80,10 +80,10 @@ def read_boosted(model: Any) -> BoostedTrees:
 
 def _xgboost(task: Task, rate: float, columns: Any = slice(None)) -> BoostedTrees:
     """Train XGBoost on columns for as many rounds as help on the validation examples."""
-    from xgboost import XGBClassifier
+    from xgboost import XGBClassifier, XGBRegressor
 
     parts = task.parts
-    model = XGBClassifier(
+    model = task.either(XGBClassifier, XGBRegressor)(
         n_estimators=task.n_rounds,
         learning_rate=rate,
         early_stopping_rounds=PATIENCE,
@@ -129,11 +129,11 @@ def cegb_early_exit(task: Task) -> Iterator[Option]:
 
 def catboost_penalties(task: Task) -> Iterator[Option]:
     """CatBoost with penalties that each example pays once per feature."""
-    from catboost import CatBoostClassifier
+    from catboost import CatBoostClassifier, CatBoostRegressor
 
     parts = task.parts
     for coefficient, rate in product(np.geomspace(1, 0.001, PENALTIES), RATES):
-        model = CatBoostClassifier(
+        model = task.either(CatBoostClassifier, CatBoostRegressor)(
             iterations=task.n_rounds,
             learning_rate=rate,
             depth=5,
@@ -194,10 +194,11 @@ def selected_lightgbm(task: Task) -> Iterator[Option]:
 
 def forward_lightgbm(task: Task) -> Iterator[Option]:
     """LightGBM retrained on features found by forward selection."""
-    from lightgbm import LGBMClassifier
+    from lightgbm import LGBMClassifier, LGBMRegressor
 
     settings = {"num_leaves": LEAVES[0], "min_child_samples": 10, "n_jobs": 1, "verbose": -1}
-    quick = LGBMClassifier(n_estimators=FORWARD_TREES, learning_rate=RATES[-1], random_state=task.seed, **settings)
+    kind = task.either(LGBMClassifier, LGBMRegressor)
+    quick = kind(n_estimators=FORWARD_TREES, learning_rate=RATES[-1], random_state=task.seed, **settings)
     return _boosted_on_features(task, task.trained(_forward_order, task, quick), _lightgbm)
 
 
@@ -207,10 +208,10 @@ def selected_xgboost(task: Task) -> Iterator[Option]:
 
 
 def _importance_order(task: Task) -> IntArray:
-    from lightgbm import LGBMClassifier
+    from lightgbm import LGBMClassifier, LGBMRegressor
 
     settings = {"min_child_samples": 10, "importance_type": "gain", "n_jobs": 1, "verbose": -1}
-    model = LGBMClassifier(n_estimators=task.n_trees, random_state=task.seed, **settings)
+    model = task.either(LGBMClassifier, LGBMRegressor)(n_estimators=task.n_trees, random_state=task.seed, **settings)
     fitted = task.trained(model.fit, task.parts.X_train, task.parts.y_train)
     return _by_importance(task, fitted.feature_importances_)
 
@@ -222,7 +223,9 @@ def _boosted_on_features(task: Task, order: IntArray, train: Callable[..., Boost
 
 
 def _forward_order(task: Task, model: Any) -> IntArray:
-    """Order features: each next one lowers the Brier score on the validation examples most per added price.
+    """Order features: each next one lowers the squared error on the validation examples most per added price.
+
+    For classes it is that of their probabilities, the Brier score.
 
     What a feature adds to the price depends on its group: a fee that is paid already is not paid again.
     """
@@ -231,17 +234,23 @@ def _forward_order(task: Task, model: Any) -> IntArray:
     X, y = parts.X_train[rows], parts.y_train[rows]
     first = clone(model).fit(X, y)
     by_importance = _by_importance(task, first.feature_importances_).tolist()
-    truth = parts.y_validation[:, None] == first.classes_
-    shares = np.array([np.mean(y == label) for label in first.classes_])
-    score, chosen, least = _brier(shares[None], truth), list[int](), min(task.costs.positive_costs, default=1.0)
+
+    def answer(fitted: Any, X: Array) -> Array:
+        return np.asarray(fitted.predict(X) if parts.is_regression else fitted.predict_proba(X))
+
+    def targets(y: Array) -> Array:
+        return y if parts.is_regression else y[:, None] == first.classes_
+
+    truth, chosen, least = targets(parts.y_validation), list[int](), min(task.costs.positive_costs, default=1.0)
+    score = _squared_error(targets(y).mean(axis=0), truth)
     while len(chosen) < min(FORWARD_STEPS, len(by_importance)):
         paid = _price_of(task, chosen)
         found = []
         for feature in [feature for feature in by_importance if feature not in chosen][:FORWARD_CANDIDATES]:
             columns = [*chosen, feature]
-            outputs = clone(model).fit(X[:, columns], y).predict_proba(parts.X_validation[:, columns])
+            fitted = clone(model).fit(X[:, columns], y)
+            reached = _squared_error(answer(fitted, parts.X_validation[:, columns]), truth)
             added = max(_price_of(task, columns) - paid, 1e-3 * least)
-            reached = _brier(outputs, truth)
             gain = score - reached
             found.append((gain / added if gain > 0 else gain * added, reached, feature))
         _, score, best = max(found, key=lambda each: each[0])
@@ -255,8 +264,8 @@ def _price_of(task: Task, columns: Sequence[int]) -> float:
     return float(task.costs.cost_of(bought)[0])
 
 
-def _brier(outputs: Array, truth: Array) -> float:
-    return float(np.square(outputs - truth).sum(axis=1).mean())
+def _squared_error(outputs: Array, truth: Array) -> float:
+    return float(np.square(outputs - truth).sum()) / len(truth)
 
 
 def streed(task: Task) -> Iterator[Option]:

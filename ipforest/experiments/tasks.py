@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.kernels import processor_clock
@@ -42,6 +42,8 @@ N_LEVELS = 100
 """Levels of a stopping rule that are measured, evenly spread over cost."""
 
 RULES = (ThresholdStopping(), OptimalStopping())
+
+T = TypeVar("T")
 
 
 class Stopwatch:
@@ -111,10 +113,14 @@ class Task:
         """Most rounds of boosting."""
         return ROUNDS_PER_TREE * self.n_trees
 
-    def forest(self, **settings: Any) -> RandomForestClassifier:
+    def either(self, of_classes: T, of_numbers: T) -> T:
+        """Return what predicts classes or what predicts numbers."""
+        return of_numbers if self.parts.is_regression else of_classes
+
+    def forest(self, **settings: Any) -> RandomForestClassifier | RandomForestRegressor:
         """Describe the random forest that methods start from."""
         usual = {"n_estimators": self.n_trees, "max_features": self.max_features[0], "random_state": self.seed}
-        return RandomForestClassifier(**{**usual, **settings})
+        return self.either(RandomForestClassifier, RandomForestRegressor)(**{**usual, **settings})
 
     def trained(self, fit: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
         """Call what trains a model, and count its time."""
@@ -133,6 +139,8 @@ def whole(trees: Forest | BoostedTrees, task: Task, columns: Array | None = None
     def answer(X: Array) -> Answer:
         seen, usage = X[:, chosen], np.zeros(X.shape, dtype=np.int32)
         usage[:, chosen] = trees.feature_usage(seen)
+        if trees.classes is None:
+            return Answer(trees.predict(seen), task.costs.cost_of(usage))
         outputs = trees.predict_proba(seen)
         labels = np.asarray(trees.classes)[np.argmax(outputs, axis=1)]
         return Answer(labels, task.costs.cost_of(usage), outputs)

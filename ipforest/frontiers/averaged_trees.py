@@ -278,7 +278,7 @@ def best_out_of_bag(forest: Any, leaf_sizes: Sequence[int], X: Array, y: Array, 
         Of the two the one of smaller `Task.losses` out of bag: averaged trees that choose from few features are less
         sure, but may be right as often, and the Brier score by itself would prefer the others.
     """
-    few = with_best_leaves(forest, leaf_sizes, X, y, weight)
+    few = with_best_leaves(clone(forest).set_params(max_features="sqrt"), leaf_sizes, X, y, weight)
     if int(np.sqrt(X.shape[1])) == max(1, int(MANY_FEATURES * X.shape[1])):
         return few
     many = _grown(few, X, y, weight, max_features=MANY_FEATURES)
@@ -323,8 +323,7 @@ def with_best_leaves(
 
 def _grown(forest: Any, X: Array, y: Array, weight: Array | None, **settings: Any) -> Any:
     """Train a copy of a forest with other settings on bootstrap samples, and have it predict out of bag."""
-    chosen = settings if is_classifier(forest) else {"max_features": "sqrt", **settings}
-    fitted = clone(forest).set_params(bootstrap=True, oob_score=True, **chosen)
+    fitted = clone(forest).set_params(bootstrap=True, oob_score=True, **settings)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
         return fitted.fit(X, y, weight)

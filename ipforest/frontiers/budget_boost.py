@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from math import ceil
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -112,6 +112,21 @@ class BoostSearch(FrontierSearch):
     refit: str | None = checked("newton", check_choice, REFITS)
 
 
+class _Run(NamedTuple):
+    """What the ensembles of one fit are grown from, pruned and judged by, and what they have come to so far."""
+
+    data: Boosting
+    paying: Labelled
+    validation: Labelled
+    reached: Reached
+    random: np.random.RandomState
+    work: Work
+
+    def grown(self, standing: Standing, n_rounds: int, grower: Grower) -> Standing:
+        """Grow so many rounds more, or as many as there is time for."""
+        return self.data.grow(standing, n_rounds, grower, int(self.random.randint(2**30)), lambda: self.work.is_over)
+
+
 @dataclass(eq=False, repr=False)
 class GrownBoosting(GrownFrontier):
     """Base of `BudgetBoost` and `BudgetBoostRegressor`, which differ in what they learn."""
@@ -131,50 +146,41 @@ class GrownBoosting(GrownFrontier):
         return int(3 + n_priced * n_measured)
 
     def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
-        reached = Reached(validation.y.size)
-        made = self._ensembles(training, validation, reached, random, work)
-        return self._stopped_members(made, validation, reached)
-
-    def _ensembles(
-        self, training: Labelled, validation: Labelled, reached: Reached, random: Any, work: Work
-    ) -> Iterator[BoostedTrees]:
-        training = training.with_relative_weights()
+        training, held_out = training.with_relative_weights(), validation.X.astype(np.float32)
         X = np.ascontiguousarray(training.X, dtype=np.float32)
-        categorical = self.categories_.mask(X.shape[1])
-        coded = CodedExamples.from_examples(X, self._growth.max_bins, categorical)
-        rate, held_out = self._growth.learning_rate, validation.X.astype(np.float32)
+        coded = CodedExamples.from_examples(X, self._growth.max_bins, self.categories_.mask(X.shape[1]))
+        rate = self._growth.learning_rate
         data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, rate, held_out)
-        paying = sample_of(training, MOST_COST_ROWS, random)
+        paying, reached = sample_of(training, MOST_COST_ROWS, random), Reached(validation.y.size)
+        run = _Run(data, paying, validation, reached, random, work)
+        return self._stopped_members(self._ensembles(run), validation, reached)
+
+    def _ensembles(self, run: _Run) -> Iterator[BoostedTrees]:
+        data = run.data
         start = data.start()
         yield start
-        highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
+        highest = mean_loss(start, data.examples, data.y, data.weight) / price_scale(self.costs_)
         falling = (highest * np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas)).tolist()
         smallest, *larger = sorted(self._growth.leaf_sizes())
-        half, on = len(falling) // 2, (validation, paying, reached, random, work)
-        nothing = data.standing(start)
-        passed = [nothing, *(yield from self._priced(data, nothing, smallest, falling, (), *on))]
+        half, nothing = len(falling) // 2, data.standing(start)
+        passed = [nothing, *(yield from self._priced(run, nothing, smallest, falling))]
         ends = [passed[-1]]
         for leaves in larger:
-            ends += yield from self._priced(data, passed[half], leaves, falling[half:], passed[half + 1 :], *on)
+            ends += yield from self._priced(run, passed[half], leaves, falling[half:], passed[half + 1 :])
         if self._search.single_price:
             single = [highest * SINGLE] * len(falling)
-            ends += yield from self._priced(data, nothing, smallest, single, (), *on, gives_up=self._scorer is None)
-        trees = self._unpriced(data, nothing, ends, self._grower(smallest, 0.0), validation, random, work)
+            ends += yield from self._priced(run, nothing, smallest, single, gives_up=self._scorer is None)
+        trees = self._unpriced(run, nothing, ends, self._grower(smallest, 0.0))
         if trees is not start:
             yield trees
 
     def _priced(
         self,
-        data: Boosting,
+        run: _Run,
         standing: Standing,
         leaves: int,
         prices: Sequence[float],
-        rivals: Sequence[Standing],
-        validation: Labelled,
-        paying: Labelled,
-        reached: Reached,
-        random: Any,
-        work: Work,
+        rivals: Sequence[Standing] = (),
         *,
         gives_up: bool = False,
     ) -> Generator[BoostedTrees, None, list[Standing]]:
@@ -183,12 +189,11 @@ class GrownBoosting(GrownFrontier):
         What has been reached for far less is not pruned.
         """
         grower = self._grower(leaves, prices[-1])
-        race = reached if gives_up else None
-        passed = yield from self._grow(data, standing, grower, prices, rivals, race, validation, random, work)
-        is_hopeless = self._scorer is None and reached.was_hopeless
+        passed = yield from self._grow(run, standing, grower, prices, rivals, gives_up=gives_up)
+        is_hopeless = self._scorer is None and run.reached.was_hopeless
         is_pruned = self._search.n_prunings and len(passed) == len(prices) and passed[-1] is not standing
         if is_pruned and not is_hopeless:
-            yield from self._pruned(data, passed[-1].trees, grower, paying, work)
+            yield from self._pruned(run, passed[-1].trees, grower)
         return passed
 
     def _grower(self, leaves: int, price: float) -> Grower:
@@ -197,22 +202,13 @@ class GrownBoosting(GrownFrontier):
             Gradient(growth.l2), max_leaf_nodes=leaves, min_samples_leaf=growth.min_samples_leaf, price_weight=price
         )
 
-    def _unpriced(
-        self,
-        data: Boosting,
-        standing: Standing,
-        rivals: Sequence[Standing],
-        grower: Grower,
-        validation: Labelled,
-        random: Any,
-        work: Work,
-    ) -> BoostedTrees:
+    def _unpriced(self, run: _Run, standing: Standing, rivals: Sequence[Standing], grower: Grower) -> BoostedTrees:
         """Grow at no price while what is chosen by falls on validation examples; return what it is least for.
 
         The loss of the margins would end it too early: it rises long before the share of mistakes does. Where even
         gains as large as the last two would not bring it to what rivals lose, which is clearly less, nothing is grown.
         """
-        loss, start = self._loss_on(validation), standing.trees
+        loss, start, validation = self._loss_on(run.validation), standing.trees, run.validation
 
         def losses(standing: Standing) -> FloatArray:
             return loss(start.outputs(standing.held_out), validation.y)
@@ -222,7 +218,7 @@ class GrownBoosting(GrownFrontier):
         ends = np.linspace(0, self.n_estimators, self._search.n_lambdas + 1).round().astype(int)
         parts = [*filter(None, np.diff(ends).tolist())]
         for n_left, n_rounds in zip(reversed(range(len(parts))), parts, strict=True):
-            standing = data.grow(standing, n_rounds, grower, int(random.randint(2**30)), lambda: work.is_over)
+            standing = run.grown(standing, n_rounds, grower)
             lost = losses(standing)
             here, least = float(lost.mean()), min(course)
             best, n_worse = (standing.trees, 0) if here < least else (best, n_worse + 1)
@@ -230,27 +226,27 @@ class GrownBoosting(GrownFrontier):
             within_reach = min(course) - n_left * max(-np.diff(course[-3:])) <= to_reach.mean()
             if len(course) > 2 and not within_reach and is_clearly_better(lost, to_reach, validation.weight):
                 return start
-            if n_worse == PATIENCE or work.is_over:
+            if n_worse == PATIENCE or run.work.is_over:
                 break
         return best
 
     def _grow(
         self,
-        data: Boosting,
+        run: _Run,
         standing: Standing,
         grower: Grower,
         prices: Sequence[float],
         rivals: Sequence[Standing],
-        reached: Reached | None,
-        validation: Labelled,
-        random: Any,
-        work: Work,
+        *,
+        gives_up: bool,
     ) -> Generator[BoostedTrees, None, list[Standing]]:
         """Grow at one price after another; yield what stands after some, and return what stands after each.
 
         When the time is over, what stands then is the last; so it is when a rival is clearly better after the same
-        price, and when even gains as large as the last would not come to what has been reached for far less.
+        price, and, if it gives up, when even gains as large as the last would not come to what has been reached for far
+        less.
         """
+        validation, reached, work = run.validation, run.reached, run.work
         targets, loss_of = encode_targets(validation.y, self.classes_), standing.trees.margin_loss.value
 
         def losses(standing: Standing) -> FloatArray:
@@ -263,7 +259,7 @@ class GrownBoosting(GrownFrontier):
         for number, (price, rounds) in enumerate(zip(prices, chunks.tolist(), strict=True), 1):
             priced, n_left = replace(grower, price_weight=price), len(prices) - number
             for n_rounds in filter(None, rounds):
-                grown = data.grow(standing, n_rounds, priced, int(random.randint(2**30)), lambda: work.is_over)
+                grown = run.grown(standing, n_rounds, priced)
                 lost = losses(grown)
                 if lost.mean() >= least.mean():
                     break
@@ -274,7 +270,7 @@ class GrownBoosting(GrownFrontier):
             if standing is not told and (n_left % self._search.prices_per_member == 0 or work.is_over):
                 told = standing
                 yield standing.trees
-                if reached is not None:
+                if gives_up:
                     course.append(reached.last.loss)
                     to_come = n_left / self._search.prices_per_member * max(course[-2:][0] - course[-1], 0.0)
                     if len(course) > 1 and n_left and reached.has_far_cheaper(reached.last.cost, course[-1] - to_come):
@@ -282,26 +278,23 @@ class GrownBoosting(GrownFrontier):
             work.check()
         return passed
 
-    def _pruned(
-        self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled, work: Work
-    ) -> Iterator[BoostedTrees]:
+    def _pruned(self, run: _Run, grown: BoostedTrees, grower: Grower) -> Iterator[BoostedTrees]:
         """Prune at several lambdas, and refit."""
+        data = run.data
         errors = data.examples, data.y, data.weight
         leaves = grown.leaves(grown.checked_examples(data.examples))
         instance = PruningInstance.from_boosted(
-            grown, paying.X, self.costs_, errors, resolution=FITS_PATH, leaves=leaves
+            grown, run.paying.X, self.costs_, errors, resolution=FITS_PATH, leaves=leaves
         )
-        for lam, pruning in self._prunings(instance, work):
+        for lam, pruning in self._prunings(instance, run.work):
             if self._search.refit == "alternate":
                 yield alternate(data, grown, lam, grower, l2=self._growth.l2).trees
             elif self._search.refit == "newton":
-                yield self._refitted(data, grown, pruning, leaves, work)
+                yield self._refitted(run, grown, pruning, leaves)
             else:
                 yield grown.prune(pruning)
 
-    def _refitted(
-        self, data: Boosting, grown: BoostedTrees, pruning: Pruning, leaves: Int32Array, work: Work
-    ) -> BoostedTrees:
+    def _refitted(self, run: _Run, grown: BoostedTrees, pruning: Pruning, leaves: Int32Array) -> BoostedTrees:
         """Prune, leave out the trees of which no test stays, and refit; ``leaves`` are those of the grown trees."""
         pruned = grown.prune(pruning)
         has_test = np.diff(pruned.tree_offsets) > 1
@@ -312,9 +305,9 @@ class GrownBoosting(GrownFrontier):
         ends = (
             after[leaves[number]] - shorter for number, shorter in zip(sequence, shift.astype(np.int32), strict=True)
         )
-        rate, l2 = self._growth.learning_rate, self._growth.l2
+        data, check, rate, l2 = run.data, run.work.check, self._growth.learning_rate, self._growth.l2
         return refit_by_newton(
-            kept, data.examples, data.y, data.weight, learning_rate=rate, l2=l2, leaves=ends, check=work.check
+            kept, data.examples, data.y, data.weight, learning_rate=rate, l2=l2, leaves=ends, check=check
         )
 
 

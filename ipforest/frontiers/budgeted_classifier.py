@@ -26,6 +26,7 @@ from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_estimator
+from ipforest.estimator.given import Given, seeded
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
@@ -117,7 +118,7 @@ class ManyFrontiers(JointFrontier):
         if isinstance(policy, StagesInOrder):
             compact = policy.compact(keep_passed=keep_passed)
             other.members_ = (other.members_[0].compact(compact, int(other.frontier_.rule[0])),)
-        other._validation = None
+        other._validation = other._groups_held_out = None
         other.__dict__.pop("estimators_", None)
         return other
 
@@ -169,21 +170,22 @@ class ManyFrontiers(JointFrontier):
                     f"read, got {name}"
                 )
 
-    def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
+    def _members(self, training: Labelled, validation: Labelled, given: Given, work: Work) -> Iterator[Member]:
         labels = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
         for estimator in self._chosen_from:
             if isinstance(estimator, FrozenEstimator):
                 require_trained_categories(estimator, self.categories_.names, labels)
         self.estimators_: tuple[Any, ...] = ()
         for number, estimator in enumerate(self._chosen_from):
-            model, part = clone(estimator), work.part(number, len(self._chosen_from))
+            is_own, part = isinstance(estimator, BudgetedEstimator), work.part(number, len(self._chosen_from))
+            model = clone(estimator) if is_own else seeded(estimator, self.random_state)
             try:
                 part.check()
             except TimeIsOver:
                 work.left_out.append(f"{type(self._chosen_from[number - 1]).__name__}: {type(estimator).__name__}")
                 break
             try:
-                self._fit_one(model, training, validation, random, part)
+                self._fit_one(model, training, validation, given, part)
             except TimeIsOver:
                 break
             self.estimators_ += (model,)
@@ -191,14 +193,14 @@ class ManyFrontiers(JointFrontier):
             yield from (member._replace(source=type(model).__name__) for member in members)
         self.left_out_ = tuple(work.left_out)
 
-    def _fit_one(self, model: Any, training: Labelled, validation: Labelled, random: Any, work: Work) -> None:
+    def _fit_one(self, model: Any, training: Labelled, validation: Labelled, given: Given, work: Work) -> None:
         weight = None if (training.weight == 1).all() else training.weight
-        given = weights_for(model, weight)
+        weighted = weights_for(model, weight)
         if not isinstance(model, BudgetedEstimator):
-            model.fit(training.X, training.y, **given)
+            model.fit(training.X, training.y, **weighted)
             return
         model.set_params(feature_costs=self.costs_, budget=None, max_cost=self.max_cost)
-        model.set_params(random_state=int(random.randint(SEEDS)))
+        model.set_params(random_state=int(given.random.randint(SEEDS)))
         if self.n_jobs is not None and "n_jobs" in model.get_params(deep=False):
             model.set_params(n_jobs=self.n_jobs)
         if self.class_costs_ is not None:
@@ -206,9 +208,10 @@ class ManyFrontiers(JointFrontier):
         parts = self._named(training.X), training.y, self._named(validation.X), validation.y
         if isinstance(model, JointFrontier):
             model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self._scorer)
-            model._fit(*parts, weight, work=work, weight_val=validation.weight)
+            numbers = self._groups_held_out
+            model._fit(*parts, weight, work=work, weight_val=validation.weight, groups_val=numbers)
         else:
-            model.fit(*parts, **given)
+            model.fit(*parts, **weighted, groups=given.groups_to_train)
 
     def _members_of(self, model: Any, validation: Labelled) -> Iterator[Member]:
         """Give what a fitted estimator brings to the frontier."""
@@ -274,7 +277,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
         Nested forests and stages that are trained at once, by joblib, in each estimator; without it each has its own
         ``n_jobs``. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Draws the validation part, and seeds the estimators.
+        Draws the validation part, and seeds the estimators, those of other libraries where they have no seed.
 
     Attributes
     ----------

@@ -37,9 +37,9 @@ from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.early_exit_policy import EarlyExitPolicy, record_paths
-from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingRule
+from ipforest.stopping.paths import FittedRule, StoppingRule
 from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, learn_stopping, stopped_by
-from ipforest.stopping.scored import score_of_stops, scorer_on
+from ipforest.stopping.scored import recorded, scorer_on
 from ipforest.stopping.stages import Loss, StagesInOrder
 
 N_FOLDS = 5
@@ -255,7 +255,7 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     classes_ = None
 
     @abstractmethod
-    def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
+    def _members(self, training: Labelled, validation: Labelled, given: Given, work: Work) -> Iterator[Member]:
         """Train ensembles on float32 examples, as long as there is time, and measure them on others."""
 
     @abstractmethod
@@ -276,9 +276,11 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         self, training: Labelled, validation: Labelled, given: Given, *, work: Work | None = None, **options: Any
     ) -> MemberFrontier:
         """Train the members, and put together the frontier; an outer estimator says what time there is."""
-        sample = sample_of(validation, MOST_STOPPING_ROWS, given.random)
+        rows, groups = sample_rows(validation.y.size, MOST_STOPPING_ROWS, given.random), given.groups_held_out
+        sample = validation if rows.size == validation.y.size else validation.rows(rows)
         sample = sample._replace(X=sample.X.astype(np.float32, copy=False))
-        self.members_ = tuple(self._members(training, sample, given.random, Work() if work is None else work))
+        self._groups_held_out = None if groups is None else groups[rows]
+        self.members_ = tuple(self._members(training, sample, given, Work() if work is None else work))
         if not self.members_:
             raise TimeIsOver
         self.n_validation_ = int(sample.y.size)
@@ -342,9 +344,9 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         learnt: tuple[LearntStopping, ...] = ()
         hopeless = reached is not None and scorer is None and reached.has_far_cheaper(float(paid.mean()), lost)
         if self._stops and not hopeless:
-            answers = None if scorer is None else StageOutputs()
-            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss, answers)
-            learnt = learn_stopping(self._stopping, paths, N_FOLDS, score_of_stops(scorer, answers, paths))
+            record = partial(record_paths, policy, seller, validation.X, validation.y, self.max_cost, loss)
+            paths, score = recorded(record, scorer, self._groups_held_out)
+            learnt = learn_stopping(self._stopping, paths, N_FOLDS, score)
         return Member(policy, float(paid.mean()), lost, learnt)
 
     def _staged_member(
@@ -355,10 +357,8 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         n_folds: int = N_FOLDS,
     ) -> Member:
         """Measure stages as ensembles are measured, and learn when to stop them."""
-        scorer = self._scorer_on(validation)
-        answers = None if scorer is None else StageOutputs()
-        paths = policy.paths_of(validation.X.astype(np.float64), validation.y, self._loss_on(validation), answers)
-        score = score_of_stops(scorer, answers, paths)
+        record = partial(policy.paths_of, validation.X.astype(np.float64), validation.y, self._loss_on(validation))
+        paths, score = recorded(record, self._scorer_on(validation), self._groups_held_out)
         cost = float(paths.cost[:, -1].mean())
         loss = float(paths.loss[:, -1].mean()) if score is None else -score(paths.last)
         return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds, score))
@@ -450,8 +450,8 @@ class GrownFrontier(JointFrontier):
     def _n_expected(self) -> int:
         """About how many members there will be."""
 
-    def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
-        made = self._made(training, validation, random, work)
+    def _members(self, training: Labelled, validation: Labelled, given: Given, work: Work) -> Iterator[Member]:
+        made = self._made(training, validation, given.random, work)
         return work.through(made, self._n_expected, type(self).__name__)
 
     def _prunings(self, instance: PruningInstance, work: Work) -> list[tuple[Any, Pruning]]:
@@ -466,9 +466,12 @@ class GrownFrontier(JointFrontier):
 
 def sample_of(data: Labelled, most: int, random: Any) -> Labelled:
     """Return the examples, or so many of them drawn without replacement."""
-    if data.y.size <= most:
-        return data
-    return data.rows(np.sort(random.permutation(data.y.size)[:most]))
+    return data if data.y.size <= most else data.rows(sample_rows(data.y.size, most, random))
+
+
+def sample_rows(n: int, most: int, random: Any) -> IntArray:
+    """Return the numbers of n rows, or so many of them drawn without replacement, ascending."""
+    return np.arange(n) if n <= most else np.sort(random.permutation(n)[:most])
 
 
 def price_scale(costs: Any) -> float:

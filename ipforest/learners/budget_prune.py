@@ -88,7 +88,7 @@ class BudgetPrune(ForestPruner):
         Share of the examples that are not trained on but used for costs, if `fit` gets no `X_cost` and the estimator
         is not fitted. With None, costs come from the training examples.
     random_state : int, RandomState instance or None, default=None
-        Draws the validation part. The estimator has its own.
+        Draws the validation part, and seeds an estimator that has no seed of its own.
 
     Attributes
     ----------

@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, places_in
 from ipforest._internal.examples import Labelled
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier, spending_limit
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator.base import FittedWithHeldOut
-from ipforest.estimator.checks import check_choice, check_integer
+from ipforest.estimator.checks import check_choice, check_each, check_integer
 from ipforest.estimator.given import Given
 from ipforest.growing import (
     AcquisitionState,
@@ -150,20 +151,19 @@ class GreedyGrowth(Settings):
 
     def impurities(self) -> Sequence[Impurity]:
         """Make the impurities, one per alpha."""
-        alphas = [self.alpha] if isinstance(self.alpha, Real) else list(self.alpha)
-        if self.impurity == ThresholdPairs.name:
-            if not alphas:
-                raise ValueError("growth.alpha: expected a number or several, got none")
-            return [ThresholdPairs(float(alpha)) for alpha in alphas]
-        if alphas != [0]:
-            raise ValueError(f"growth.alpha: expected 0 but for impurity 'threshold-pairs', got {self.alpha!r}")
-        if isinstance(self.impurity, Impurity):
-            return [self.impurity]
-        if self.impurity not in IMPURITIES:
+        alphas = [self.alpha] if isinstance(self.alpha, Real) else self.alpha
+        check_each(alphas, self.named("alpha"), nonnegative_fraction, least=1)
+        if not isinstance(self.impurity, Impurity | str) or (
+            isinstance(self.impurity, str) and self.impurity not in IMPURITIES
+        ):
             raise ValueError(
                 f"growth.impurity: expected one of {', '.join(IMPURITIES)}, or an Impurity, got {self.impurity!r}"
             )
-        return [IMPURITIES[self.impurity]()]
+        if self.impurity == ThresholdPairs.name:
+            return [ThresholdPairs(float(alpha)) for alpha in alphas]
+        if [*alphas] != [0]:
+            raise ValueError(f"growth.alpha: expected 0 but for impurity 'threshold-pairs', got {self.alpha!r}")
+        return [self.impurity if isinstance(self.impurity, Impurity) else IMPURITIES[self.impurity]()]
 
 
 @dataclass(eq=False, repr=False)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
@@ -20,7 +20,7 @@ from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
 from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_choice, is_fitted
-from ipforest.estimator.given import Given
+from ipforest.estimator.given import Given, seeded
 from ipforest.estimator.held_out import check_alike
 from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.tags import AroundEstimator
@@ -296,7 +296,9 @@ class ForestPruner(AroundEstimator, PricedEstimator):
             )
         paying = self._paying(X_cost, given.examples.X, validation.X)
         self._refit_data = given.examples if self._pruning.refit else None
-        self.estimator_ = clone(self.estimator).fit(training.X, training.y, **given.for_inner(self.estimator))
+        self.estimator_ = seeded(self.estimator, self.random_state).fit(
+            training.X, training.y, **given.for_inner(self.estimator)
+        )
         names = getattr(self, "feature_names_in_", None)
         self.forest_ = replace(Forest.from_sklearn(self.estimator_), feature_names=names)
         error_data = validation if held_out_errors else pruning_set(self._pruning.errors, self.estimator_, training)

@@ -18,13 +18,14 @@ import numpy as np
 from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array
 from ipforest._internal.kernels import njit
 from ipforest.choosing.frontier import Frontier
-from ipforest.estimator import optional_number
+from ipforest.estimator.checks import check_integer
 from ipforest.instance import PruningInstance
 from ipforest.learners.forest_pruner import ForestPruner
 from ipforest.losses import NodeErrors
 from ipforest.path_search import prune_path
 from ipforest.resolution import joint_resolution
 from ipforest.results import Pruning
+from ipforest.settings import checked
 
 __all__ = ["CostComplexity", "EarlyStopping", "GreedyPrune", "IndividualPruning", "PruningSequence"]
 
@@ -88,7 +89,8 @@ class PruningBaseline(ForestPruner):
         With "total cost", the pruning on the path is taken for which what examples pay and what mistakes cost sum up to
         the least, in the unit of the prices; a budget is then only a limit.
     n_prunings : int, default=100
-        At most so many prunings of the path are evaluated, evenly spread over its parameter's values.
+        At most so many prunings of the path are evaluated, evenly spread over its parameter's values: at least 2, the
+        whole forest and its roots.
 
     Attributes
     ----------
@@ -97,14 +99,7 @@ class PruningBaseline(ForestPruner):
         See `BudgetPrune`.
     """
 
-    n_prunings: int = 100
-
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        optional_number(self.n_prunings, "n_prunings")
-        if self.n_prunings < 2:
-            raise ValueError(f"n_prunings: expected at least 2, the whole forest and its roots, got {self.n_prunings}")
+    n_prunings: int = checked(100, check_integer, 2)
 
     def _find_prunings(self) -> Frontier:
         self.sequence_ = self._sequence()

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -18,7 +18,8 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
 from ipforest.estimator.checks import check_integer, is_fitted
-from ipforest.estimator.given import for_inner
+from ipforest.estimator.given import for_inner, seeded
+from ipforest.estimator.held_out import checked_groups
 from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.learners.budget_prune import BudgetPrune
@@ -89,7 +90,7 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
     min_samples_leaf : int, default=5
         Fewest examples at a leaf.
     random_state : int, RandomState instance or None, default=None
-        Orders features of equal merit.
+        Orders features of equal merit, and seeds an estimator that has no seed of its own.
 
     Attributes
     ----------
@@ -158,10 +159,12 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
         require_rows_in_order(X, y)
         model = unfrozen(self.estimator)
         weight = None if sample_weight is None else checked_weight(sample_weight, X, np.asarray(y))
+        labels = checked_groups(groups, X, np.size(y))
         if is_fitted(model):
             self.estimator_ = model
         else:
-            self.estimator_ = clone(model).fit(X, y, **for_inner(model, slice(None), weight, groups))
+            told = for_inner(model, weight, labels)
+            self.estimator_ = seeded(model, self.random_state).fit(X, y, **told)
         self.costs_, self.split_cost_ = self.estimator_.costs_, self.estimator_.split_cost_
         self.class_costs_, self.categories_ = self.estimator_.class_costs_, self.estimator_.categories_
         self.n_features_in_ = self.estimator_.n_features_in_

@@ -32,8 +32,6 @@ def draw_rules(rules: Rules, *, ax: Axes | None = None) -> Axes:
     ax : matplotlib Axes, optional
         Where to draw, in letters as large as fit; by default on a new figure, as large as the rules need.
     """
-    from ipforest.rules.wording import summary
-
     boxes = _boxes(rules)
     tops, places = _stacked(boxes)
     n_lines, n_columns = max(top + box.height for top, box in zip(tops, boxes, strict=True)), 1 + max(places)
@@ -55,7 +53,7 @@ def draw_rules(rules: Rules, *, ax: Axes | None = None) -> Axes:
             end = top + box.height / 2
             axes.plot([start[0], middle, middle, left], [start[1], start[1], end, end], color="0.6", linewidth=0.8)
     axes.set_axis_off()
-    title = "\n".join(fill(line, width=max(COLUMN_OF_WORDS, n_columns * COLUMN_OF_WORDS)) for line in summary(rules))
+    title = "\n".join(fill(line, width=max(COLUMN_OF_WORDS, n_columns * COLUMN_OF_WORDS)) for line in rules.summary())
     axes.set_title(literal(title), fontsize=font, loc="left")
     return axes
 
@@ -75,11 +73,9 @@ class _Box:
 
 def _boxes(rules: Rules) -> list[_Box]:
     """Put each step into words, a step before those below it."""
-    from ipforest.rules.wording import sentences
-
     boxes: list[_Box] = []
     path: list[int] = []
-    for depth, step, sentence in sentences(rules):
+    for depth, step, sentence in rules.sentences():
         parts = (
             (sentence.when, {"style": "italic"}),
             (sentence.does, {"weight": "bold"}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import costs_of
 from ipforest.choosing.measures import listed_scoring
 from ipforest.estimator import BudgetedEstimator
-from ipforest.estimator.checks import check_integer
+from ipforest.estimator.checks import check_each, check_integer
 from ipforest.estimator.held_out import checked_labels
 from ipforest.reporting.measured import Answered, Measure, measures_of
 from ipforest.reporting.pages import Report, Table
@@ -91,24 +92,23 @@ def report(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from ipforest import BudgetBoost, report
+    >>> from ipforest import BoostSearch, BudgetBoost, report
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = BudgetBoost(20, search=BoostSearch(n_lambdas=2), budget=3, random_state=0).fit(X[::2], y[::2])
     >>> page = report(model, X[1::2], y[1::2], n_resamples=50)
-    >>> page.to_frame().loc["AUC", "value"] > 0.9
+    >>> bool(page.to_frame().loc["AUC", "value"] > 0.9)
     True
     """
     check_integer(n_resamples, "n_resamples", 0)
     listed = listed_scoring(scoring)
-    for other in budgets or ():
-        nonnegative_fraction(other, "budgets")
+    others = read_budgets(budgets)
     _, buyer, encode = parted(model)
     table = encode(X)
     answered = answers_about(buyer, table, y, sample_weight)
     measures = measures_of(answered, listed, n_resamples, random_state)
     lost = measures[0]
     budget = None if buyer.budget is None else float(buyer.budget)
-    tried = [_at_budget(buyer, each, table, y, sample_weight) for each in _budgets(buyer, budgets)]
+    tried = [_at_budget(buyer, each, table, y, sample_weight) for each in _budgets(buyer, others)]
     tables = [
         _measure_table(measures),
         _cost_table(answered, measures, budget),
@@ -176,9 +176,15 @@ def _innermost(buyer: Any) -> Any:
     return _innermost(buyer.model_) if isinstance(buyer, AdaptedClassifier) else buyer
 
 
-def _budgets(buyer: BudgetedEstimator, budgets: Sequence[Any] | None) -> list[Any]:
+def read_budgets(budgets: Any, least: int = 0) -> list[Fraction] | None:
+    """Read budgets, so many or more of them, or None for those of a model."""
+    check_each(budgets, "budgets", nonnegative_fraction, or_none=True, least=least)
+    return None if budgets is None else [nonnegative_fraction(budget, "budgets") for budget in budgets]
+
+
+def _budgets(buyer: BudgetedEstimator, budgets: Sequence[Fraction] | None) -> Sequence[Any]:
     if budgets is not None:
-        return sorted(budgets, key=float)
+        return sorted(budgets)
     frontier = _innermost(buyer).frontier_
     if frontier is None or frontier.cost.size < 2:
         return []

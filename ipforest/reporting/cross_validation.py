@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from pickle import PicklingError
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold, check_cv
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing
 
 from ipforest._internal.arrays import Array, IntArray, one_line
@@ -26,7 +27,8 @@ from ipforest._internal.files import write_text
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.measures import listed_scoring, name_of
 from ipforest.estimator import BudgetedEstimator
-from ipforest.reporting.contents import answers_about
+from ipforest.estimator.held_out import checked_groups
+from ipforest.reporting.contents import answers_about, read_budgets
 from ipforest.reporting.measured import measures_of
 from ipforest.wrappers.pipeline import BudgetedPipeline, parted
 
@@ -88,7 +90,7 @@ class _Fold(NamedTuple):
     number: int
     training: IntArray
     test: IntArray
-    budgets: Sequence[Any] | None
+    budgets: Sequence[Fraction] | None
     measures: Sequence[tuple[str, Any]]
 
 
@@ -155,19 +157,16 @@ def cross_validated(
     """
     if not isinstance(model, BudgetedEstimator | BudgetedPipeline):
         raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(model).__name__}")
-    for budget in budgets or ():
-        nonnegative_fraction(budget, "budgets")
+    wanted = read_budgets(budgets, least=1)
     named = [(name_of(each), each) for each in listed_scoring(scoring)]
-    if budgets is not None and len(budgets) == 0:
-        raise ValueError("budgets: expected some, or None for the model's own, got none")
     target = np.asarray(y)
     weight = None if sample_weight is None else checked_weight(sample_weight, X, target)
-    data = _Data(X, target, None if groups is None else np.asarray(groups), weight)
+    data = _Data(X, target, checked_groups(groups, X, target.size), weight)
     splits = _outer_splits(model, data, cv)
     if directory is not None:
         Path(directory).mkdir(parents=True, exist_ok=True)
     rows = Parallel(n_jobs=n_jobs)(
-        delayed(_rows_of)(_Fold(model, data, number, training, test, budgets, named), directory)
+        delayed(_rows_of)(_Fold(model, data, number, training, test, wanted, named), directory)
         for number, (training, test) in enumerate(splits)
     )
     return CrossValidation(pd.DataFrame([row for of_fold in rows for row in of_fold]))
@@ -175,8 +174,6 @@ def cross_validated(
 
 def _outer_splits(model: Any, data: _Data, cv: Any) -> list[tuple[IntArray, IntArray]]:
     classify = is_classifier(_buyer(model))
-    if data.groups is not None and data.groups.shape != data.y.shape:
-        raise ValueError(f"groups: expected one for each of {data.y.size} examples, got shape {data.groups.shape}")
     splitter = cv
     if isinstance(cv, int) and data.groups is not None:
         splitter = StratifiedGroupKFold(cv) if classify else GroupKFold(cv)
@@ -204,7 +201,7 @@ def _rows_of(fold: _Fold, directory: str | Path | None) -> list[dict[str, Any]]:
     if directory is None:
         return _measured(fold)
     model, data, number, training, test, budgets, measures = fold
-    said = None if budgets is None else [str(nonnegative_fraction(budget, "budgets")) for budget in budgets]
+    said = None if budgets is None else [*map(str, budgets)]
     try:
         key = joblib.hash((type(model).__name__, model.get_params(), tuple(data), training, test, said, measures))
     except PicklingError as problem:
@@ -244,21 +241,6 @@ def _fitted(model: Any, data: _Data) -> Any:
         raise ValueError(
             "groups: expected two at least in each outer training part, got one, of which none is held out"
         )
-    if "groups" in takes:
-        return model.fit(data.X, data.y, groups=data.groups, **weighted)
-    held_out_as = "X_val" if "X_val" in takes else "X_cost" if "X_cost" in takes else None
-    if held_out_as is None:
-        raise ValueError(
-            f"groups: expected an estimator whose fit takes groups, X_val or X_cost, got {type(_buyer(model)).__name__}"
-        )
-    if share is None:
-        return model.fit(data.X, data.y, **weighted)
-    seed = getattr(_buyer(model), "random_state", None)
-    parts = GroupShuffleSplit(1, test_size=float(share), random_state=seed).split(data.X, data.y, data.groups)
-    training, held_out = (data.rows(np.asarray(rows)) for rows in next(parts))
-    lacking = np.setdiff1d(data.y, training.y) if is_classifier(_buyer(model)) else np.empty(0)
-    if lacking.size:
-        raise ValueError(f"groups: expected examples of class {lacking.tolist()[0]!r} in several groups, got too few")
-    weighted = {} if training.weight is None or not weighted else {"sample_weight": training.weight}
-    held_out_parts = {held_out_as: held_out.X} | ({"y_val": held_out.y} if held_out_as == "X_val" else {})
-    return model.fit(training.X, training.y, **held_out_parts, **weighted)
+    if "groups" not in takes:
+        raise ValueError(f"groups: expected an estimator whose fit takes groups, got {type(_buyer(model)).__name__}")
+    return model.fit(data.X, data.y, groups=data.groups, **weighted)

@@ -6,6 +6,7 @@ replaced by `ipforest.learners.ReadableTree`, a single tree that asks few questi
 
 from ipforest.rules.conditions import Condition
 from ipforest.rules.reading import read_rules, rules_of
-from ipforest.rules.steps import Order, Rules, Step
+from ipforest.rules.rules import Rules
+from ipforest.rules.steps import Order, Step
 
 __all__ = ["Condition", "Order", "Rules", "Step", "read_rules", "rules_of"]

@@ -15,7 +15,7 @@ from ipforest.estimator.checks import check_integer
 from ipforest.policy import Policy
 from ipforest.rules.ends import Ends, OrderNames
 from ipforest.rules.policy_reader import PolicyReader
-from ipforest.rules.steps import Rules, parts_of
+from ipforest.rules.rules import Rules, parts_of
 from ipforest.rules.tree_reader import TreeReader, single_tree
 from ipforest.session import Seller
 from ipforest.wrappers.pipeline import BudgetedPipeline

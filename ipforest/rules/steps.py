@@ -1,21 +1,16 @@
-"""Rules: a tree of what is ordered, under which conditions, and of answers."""
+"""The steps of rules: what is ordered at each, under which conditions examples come to it, and what is answered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
-from ipforest.estimator import BudgetedEstimator
-from ipforest.rules.conditions import Clause, holds
-from ipforest.rules.wording import to_markdown, to_record, to_text
-from ipforest.session import Seller
-from ipforest.wrappers.pipeline import parted
+from ipforest.rules.conditions import Clause
 
-__all__ = ["Order", "Rules", "Step", "parts_of"]
+__all__ = ["Order", "Step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,155 +87,3 @@ class Step:
             yield self
         for step in self.below:
             yield from step.ends
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rules:
-    """What a model does with examples, in conditions on what was bought.
-
-    Made by `read_rules`; ``str(rules)`` is the text.
-
-    Parameters
-    ----------
-    first : Step
-    seller : Seller
-        Names of features, categories and classes.
-    is_exact : bool
-        Whether the model is a single tree and this is it, so that the rules hold for all examples.
-    n_samples : int
-        The examples that were followed.
-    n_told : int
-        Those of them of which all conditions tell what the model does, as far as is told.
-    n_followed : int
-        Those of them that end there: the conditions make the same orders and, for a classifier, give the same answer.
-    cost : float
-        What an example pays on average.
-    error : float or None
-        Share of wrong answers, or the mean squared error; None without labels.
-    prepare : callable
-        Turns what the model takes into the examples that conditions are about.
-    """
-
-    first: Step
-    seller: Seller
-    is_exact: bool
-    n_samples: int
-    n_told: int
-    n_followed: int
-    cost: float
-    error: float | None
-    prepare: Callable[[Any], Array] = field(repr=False)
-
-    @property
-    def ends(self) -> tuple[Step, ...]:
-        """Where examples stop."""
-        return tuple(self.first.ends)
-
-    @property
-    def n_questions(self) -> int:
-        """Most orders on any way through the rules."""
-        return _most_orders(self.first)
-
-    def predict(self, X: Any) -> Array:
-        """Answer by the conditions alone.
-
-        Parameters
-        ----------
-        X : array or DataFrame, shape (n_samples, n_features)
-            As the model takes it.
-
-        Returns
-        -------
-        ndarray of object, shape (n_samples,)
-            None for an example that no clause tells where to go.
-        """
-        values = self.prepare(X)
-        answers = np.full(values.shape[0], None, dtype=object)
-        for end, _, rows in self._followed(values):
-            answers[rows] = end.answer
-        return answers
-
-    def cost_of(self, X: Any) -> FloatArray:
-        """Compute what examples pay on average where the conditions lead, shape (n_samples,); NaN where none holds."""
-        values = self.prepare(X)
-        paid = np.full(values.shape[0], np.nan)
-        for end, _, rows in self._followed(values):
-            paid[rows] = end.paid
-        return paid
-
-    def agreement(self, model: Any, X: Any) -> float:
-        """Compute the share of examples with which following the conditions is doing what the model does.
-
-        They make the same orders and give the same answer; for regression the answer counts where the rules are exact,
-        as elsewhere it is a mean. On other examples than those of which the rules were read, it says how far they can
-        be relied on.
-
-        Parameters
-        ----------
-        model : estimator
-            That the rules are of, or another for the same table.
-        X : array or DataFrame, shape (n_samples, n_features)
-        """
-        buyer, prepare, _ = parts_of(model)
-        values, first_unit = prepare(X), self.seller.first_unit
-        sessions = buyer.sessions(values.shape[0])
-        sessions.see(values)
-        example, feature = np.nonzero(sessions.bought)
-        bought = np.zeros((values.shape[0], self.seller.costs.n_units), dtype=bool)
-        bought[example, first_unit[feature]] = True
-        said, same = sessions.labels(sessions.outputs), np.zeros(values.shape[0], dtype=bool)
-        for end, orders, rows in self._followed(values):
-            ordered = np.zeros(bought.shape[1], dtype=bool)
-            ordered[[order.unit for order in orders]] = True
-            same[rows] = (bought[rows] == ordered).all(axis=1) & (not end.goes_on)
-            if self.is_exact or self.seller.classes is not None:
-                same[rows] &= said[rows] == end.answer
-        return float(same.mean())
-
-    def to_text(self, width: int | None = None) -> str:
-        """Write the rules as a list within a list.
-
-        Parameters
-        ----------
-        width : int, optional
-            Longest line; by default that of the terminal.
-        """
-        return to_text(self, width)
-
-    def to_markdown(self) -> str:
-        """Write the rules as a list of Markdown."""
-        return to_markdown(self)
-
-    def record(self) -> dict[str, Any]:
-        """Return the rules as what JSON holds."""
-        return to_record(self)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def _followed(self, values: Array) -> Iterator[tuple[Step, tuple[Order, ...], IntArray]]:
-        """Give each end with what is ordered on the way, and the examples that the conditions lead to it."""
-        waiting: list[tuple[Step, tuple[Order, ...], IntArray]] = [(self.first, (), np.arange(values.shape[0]))]
-        while waiting:
-            step, before, rows = waiting.pop()
-            orders = (*before, *step.orders)
-            if step.is_end:
-                yield step, orders, rows
-            for below in step.below:
-                waiting.append((below, orders, rows[holds(below.clauses, values[rows])]))
-
-
-def parts_of(model: Any) -> tuple[BudgetedEstimator, Callable[[Any], Array], list[str] | None]:
-    """Take apart what buys, what it sees of a table, and the names of the table's columns."""
-    _, buyer, encode = parted(model)
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())] or None
-
-    def prepare(X: Any) -> Array:
-        checked = buyer._checked(buyer._with_unused_columns(encode(X)))
-        return np.asarray(checked).astype(buyer.policy().dtype)
-
-    return buyer, prepare, names
-
-
-def _most_orders(step: Step) -> int:
-    return len(step.orders) + max(map(_most_orders, step.below), default=0)

@@ -1,19 +1,20 @@
-"""Rules in words: each step as a condition, an action and some figures, and all of them as text and Markdown."""
+"""Steps of rules in words: each as a condition, an action and some figures, and all of them as text and Markdown."""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ipforest.rules.conditions import in_words
+from ipforest.rules.steps import Step
+from ipforest.session import Seller
 
-if TYPE_CHECKING:
-    from ipforest.rules.steps import Rules, Step
+__all__ = ["Sentence", "money", "sentences", "to_markdown", "to_record", "to_text"]
 
 NARROWEST = 24
 """Characters that a line keeps for words, however deep it is."""
@@ -42,47 +43,25 @@ class Sentence(NamedTuple):
         return f"{self.when}: {self.does}" if self.when else self.does[:1].upper() + self.does[1:]
 
 
-def sentences(rules: Rules) -> Iterator[tuple[int, Step, Sentence]]:
-    """Give each step in words, with its depth, a step before those below it."""
-    waiting: list[tuple[int, Step, str]] = [(0, rules.first, "")]
+Told: TypeAlias = tuple[int, Step, Sentence]
+"""The depth of a step, the step, and what it is in words."""
+
+
+def sentences(first: Step, seller: Seller) -> Iterator[Told]:
+    """Give each step from the first on in words, with its depth, a step before those below it."""
+    waiting: list[tuple[int, Step, str]] = [(0, first, "")]
     while waiting:
         depth, step, when = waiting.pop()
         yield depth, step, Sentence(when, _does(step), tuple(_facts(step)))
-        conditions = _conditions(rules, step.below)
+        conditions = _conditions(step.below, seller)
         waiting += [(depth + 1, *pair) for pair in reversed([*zip(step.below, conditions, strict=True)])]
 
 
-def summary(rules: Rules) -> list[str]:
-    """Say how good the model is on the examples, and how far the rules are what it does."""
-    of_all = f"{rules.n_samples} examples pay {_money(rules.cost)} on average"
-    if rules.error is None:
-        quality = f"{of_all}."
-    elif rules.seller.classes is None:
-        quality = f"{of_all}; the mean squared error is {rules.error:.4g}."
-    else:
-        quality = f"{of_all}; {rules.error:.1%} of the answers are wrong."
-    if rules.is_exact:
-        return [quality, "The model is this tree: the rules hold for every example."]
-    beyond = sum(end.n_samples for end in rules.ends if end.goes_on)
-    if not beyond:
-        answer = "the same answer" if rules.seller.classes is not None else "a mean of its answers"
-        return [
-            quality,
-            f"To follow the rules is to do what the model does, the same orders with {answer}, for "
-            f"{rules.n_followed} of these {rules.n_samples} examples.",
-        ]
-    return [
-        quality,
-        f"What is told is what the model does with {rules.n_told} of these {rules.n_samples} examples. For {beyond} "
-        f"of the {rules.n_samples} it orders more than is told.",
-    ]
-
-
-def to_text(rules: Rules, width: int | None = None) -> str:
-    """Write the rules as a list within a list, no line longer than the terminal."""
+def to_text(summary: Sequence[str], told: Iterable[Told], width: int | None = None) -> str:
+    """Write a summary, and steps as a list within a list, no line longer than the terminal."""
     wide = shutil.get_terminal_size().columns if width is None else width
-    lines = [*(fill(line, max(wide, NARROWEST)) for line in summary(rules)), ""]
-    for depth, _, sentence in sentences(rules):
+    lines = [*(fill(line, max(wide, NARROWEST)) for line in summary), ""]
+    for depth, _, sentence in told:
         bullet = "  " * (depth - 1) + "- " if depth else ""
         lines.append(
             fill(
@@ -96,20 +75,20 @@ def to_text(rules: Rules, width: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def to_markdown(rules: Rules) -> str:
-    """Write the rules as a list of Markdown."""
-    lines = [*summary(rules), ""]
-    for depth, _, (when, does, facts) in sentences(rules):
+def to_markdown(summary: Sequence[str], told: Iterable[Told]) -> str:
+    """Write a summary, and steps as a list of Markdown."""
+    lines = [*summary, ""]
+    for depth, _, (when, does, facts) in told:
         action = f"{_plain(when)}: **{_plain(does)}**" if when else f"**{_plain(does[:1].upper() + does[1:])}**"
         lines.append(f"{'  ' * depth}- {action} ({_plain('; '.join(facts))})")
     return "\n".join(lines) + "\n"
 
 
-def to_record(rules: Rules) -> dict[str, Any]:
-    """Return the rules as what JSON holds: figures, and steps within steps."""
+def to_record(told: Iterable[Told]) -> Any:
+    """Return the first step as what JSON holds, those below it within."""
     root: dict[str, Any] = {}
     path = [root]
-    for depth, step, sentence in sentences(rules):
+    for depth, step, sentence in told:
         record = {
             "when": sentence.when,
             "orders": [{"name": order.name, "price": order.price} for order in step.orders],
@@ -125,24 +104,16 @@ def to_record(rules: Rules) -> dict[str, Any]:
         }
         path[depth + 1 :] = [record]
         path[depth].setdefault("below", []).append(record)
-    return {
-        "examples": rules.n_samples,
-        "cost": rules.cost,
-        "error": rules.error,
-        "is_exact": rules.is_exact,
-        "told": rules.n_told,
-        "followed": rules.n_followed,
-        "rules": root["below"][0],
-    }
+    return root["below"][0]
 
 
 def _plain(text: str) -> str:
     return MARKS.sub(r"\\\1", text)
 
 
-def _conditions(rules: Rules, steps: tuple[Step, ...]) -> list[str]:
+def _conditions(steps: tuple[Step, ...], seller: Seller) -> list[str]:
     """Say when examples come to each of some steps; "otherwise" for the last of which it is told, if that is long."""
-    words = [f"if {in_words(step.clauses, rules.seller)}" if step.clauses else "in other cases" for step in steps]
+    words = [f"if {in_words(step.clauses, seller)}" if step.clauses else "in other cases" for step in steps]
     told = [place for place, step in enumerate(steps) if step.clauses]
     if told and sum(map(len, steps[told[-1]].clauses)) > 1:
         words[told[-1]] = "otherwise"
@@ -168,7 +139,7 @@ def _answer(step: Step) -> str:
 
 def _facts(step: Step) -> Iterator[str]:
     noun = "example" if step.n_samples == 1 else "examples"
-    pays = "" if not step.is_end else f", paid {_money(step.paid)}"
+    pays = "" if not step.is_end else f", paid {money(step.paid)}"
     yield f"{step.n_samples} {noun}{pays}"
     if step.n_right is not None and step.n_samples:
         yield f"right for {step.n_right}"
@@ -182,8 +153,9 @@ def _listed(words: list[str]) -> str:
 
 
 def _price(amount: float) -> str:
-    return _money(amount) if amount else "free"
+    return money(amount) if amount else "free"
 
 
-def _money(amount: float) -> str:
+def money(amount: float) -> str:
+    """Write an amount, of a large one four digits."""
     return f"{amount:.2f}" if amount < 1e6 else f"{amount:.4g}"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.policy import Policy
@@ -171,8 +169,8 @@ class Session:
             infinite, or missing where the model takes none.
         """
         asked = self.round() or (self._wanted_unit(),)
-        parts = told_by_unit(asked, value, self._seller.column)
-        told = {unit: self._cells(unit, cells) for unit, cells in parts.items()}
+        parts = told_by_unit(asked, value, self._seller.column, self._seller.feature_names.__getitem__)
+        told = {unit: list(cells.values()) for unit, cells in parts.items()}
         numbers = {
             unit: [self._seller.listed_number(*pair) for pair in zip(unit.features, cells, strict=True)]
             for unit, cells in told.items()
@@ -198,22 +196,6 @@ class Session:
         if unit is None:
             raise ValueError("session: expected a unit that is still wanted, got none; the model answers")
         return unit
-
-    def _cells(self, unit: Unit, value: Any) -> list[Any]:
-        """List what was told of a unit's features; None for all of them stands for each."""
-        if isinstance(value, Mapping):
-            told = {self._seller.column(feature): one for feature, one in value.items()}
-            if set(told) != set(unit.features):
-                expected = ", ".join(self._seller.feature_names[feature] for feature in unit.features)
-                raise ValueError(f"{unit}: expected values of {expected}, got {', '.join(map(str, value))}")
-            return [told[feature] for feature in unit.features]
-        if value is None:
-            return [None] * len(unit.features)
-        several = isinstance(value, (list, tuple, np.ndarray, pd.Series)) and np.ndim(value) > 0
-        values = list(value) if several else [value]
-        if len(values) != len(unit.features):
-            raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(values)}")
-        return values
 
     @property
     def answer(self) -> Any:

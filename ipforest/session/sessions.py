@@ -68,7 +68,7 @@ class Sessions:
         max_cost: object | None = None,
         max_rounds: int | None = None,
     ) -> None:
-        costs = seller.costs
+        costs, n_samples = seller.costs, _checked_count(n_samples, "n", "an integer >= 0")
         require_no_split_cost(costs, seller.split_cost)
         self._policy, self._seller, self._units = policy, seller, seller.units()
         self._first_unit = seller.first_unit
@@ -554,8 +554,11 @@ class _Rounds:
 
 
 def checked_rounds(max_rounds: object) -> int | None:
-    if max_rounds is not None and (
-        isinstance(max_rounds, bool | np.bool_) or not isinstance(max_rounds, int | np.integer) or max_rounds < 0
-    ):
-        raise ValueError(f"max_rounds: expected None or an integer >= 0, got {max_rounds!r}")
-    return None if max_rounds is None else int(max_rounds)
+    """Require a number of rounds, or None for any."""
+    return None if max_rounds is None else _checked_count(max_rounds, "max_rounds", "None or an integer >= 0")
+
+
+def _checked_count(count: object, name: str, expected: str) -> int:
+    if isinstance(count, bool | np.bool_) or not isinstance(count, int | np.integer) or count < 0:
+        raise ValueError(f"{name}: expected {expected}, got {count!r}")
+    return int(count)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest.session.seller import Unit
@@ -26,23 +27,31 @@ def told_features(known: Known | None) -> Iterable[tuple[Any, Any]]:
     return known.items()
 
 
-def told_by_unit(asked: Sequence[Unit], value: Any, column: Callable[[Any], int]) -> dict[Unit, Any]:
-    """Part what is told of the units of a round; what is no mapping is told of the first one.
+def told_by_unit(
+    asked: Sequence[Unit], value: Any, column: Callable[[Any], int], name: Callable[[int], str]
+) -> dict[Unit, dict[int, Any]]:
+    """Part what is told of one example among the units of a round; what is no mapping is told of the first one.
 
     Parameters
     ----------
     asked : sequence of Unit
-    value : mapping from features to values, or anything else
-    column : callable
-        Finds the column of a feature.
+    value : mapping from features to values, sequence of values, or a value
+        None stands for each feature of a unit.
+    column, name : callables
+        Find the column of a feature, and the name of a column for messages.
+
+    Returns
+    -------
+    dict
+        What is told of the features of each unit, by column and in their order.
 
     Raises
     ------
     ValueError
-        A feature is of none of the units, or the mapping is empty.
+        A feature is of none of the units, the mapping is empty, or a unit has other features, more or fewer.
     """
     if not isinstance(value, Mapping) or len(asked) == 1:
-        return {asked[0]: value}
+        return {asked[0]: _told_cells(asked[0], value, column, name)}
     unit_of = {feature: unit for unit in asked for feature in unit.features}
     parts: dict[Unit, dict[Any, Any]] = {}
     for feature, one in value.items():
@@ -52,7 +61,23 @@ def told_by_unit(asked: Sequence[Unit], value: Any, column: Callable[[Any], int]
         parts.setdefault(unit, {})[feature] = one
     if not parts:
         raise ValueError(f"round: expected values of {', '.join(map(str, asked))}, got none")
-    return parts
+    return {unit: _told_cells(unit, part, column, name) for unit, part in parts.items()}
+
+
+def _told_cells(unit: Unit, value: Any, column: Callable[[Any], int], name: Callable[[int], str]) -> dict[int, Any]:
+    if isinstance(value, Mapping):
+        told = {column(feature): one for feature, one in value.items()}
+        if set(told) != set(unit.features):
+            expected = ", ".join(map(name, unit.features))
+            raise ValueError(f"{unit}: expected values of {expected}, got {', '.join(map(str, value))}")
+        return {feature: told[feature] for feature in unit.features}
+    if value is None:
+        return dict.fromkeys(unit.features)
+    several = isinstance(value, (list, tuple, np.ndarray, pd.Series)) and np.ndim(value) > 0
+    values = list(value) if several else [value]
+    if len(values) != len(unit.features):
+        raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(values)}")
+    return dict(zip(unit.features, values, strict=True))
 
 
 def told_of_unit(unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> tuple[Array, BoolArray]:

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.estimator.checks import check_integer
+from ipforest.estimator.given import Given
 from ipforest.session import Seller, Unit
 from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.staged_estimator import StagedEstimator
@@ -150,21 +151,19 @@ class BranchingCascade(StagedEstimator):
 
     stages: BranchingStages | None = None
 
-    def _alternatives(
-        self, training: Labelled, weight: FloatArray | None, validation: Labelled
-    ) -> list[tuple[Stage, ...]]:
+    def _alternatives(self, training: Labelled, validation: Labelled, given: Given) -> list[tuple[Stage, ...]]:
         """Train the stages of a nested cascade, and, where what tells most differs, those of one that branches."""
         X, y = training.X, training.y
         seller = self._seller().without_constant(X)
-        order = order_units("importance", self._inner, training, validation, seller, self.n_jobs)
+        order = order_units("importance", self._base, training, validation, seller, self.n_jobs)
         sets = feature_sets([order[:size] for size in stage_sizes(len(order))], seller)
-        nested = stages_in_order(self._models(sets, X, y, weight), sets)
+        nested = stages_in_order(self._models(sets, X, y, given.weight_to_train), sets)
         worth = importance_to_each(X, y, is_classifier(self._inner)) @ features_of_units(seller)
         plans = _Planner(X, worth, seller, self._stages.max_branches, self._stages.min_support).plans
         if all(plan.router is None for plan in plans):
             return [nested]
         sets = feature_sets([plan.units for plan in plans[1:]], seller)
-        return [nested, _stages(plans, self._models(sets, X, y, weight), sets)]
+        return [nested, _stages(plans, self._models(sets, X, y, given.weight_to_train), sets)]
 
 
 def _stages(plans: list[_Plan], models: list[Any], sets: list[IntArray]) -> tuple[Stage, ...]:

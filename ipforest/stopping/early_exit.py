@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
@@ -20,7 +20,7 @@ from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_choice, is_fitted
-from ipforest.estimator.given import Given, check_inner_estimator
+from ipforest.estimator.given import Given, check_inner_estimator, seeded
 from ipforest.estimator.held_out import checked_labels
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import Policy, TreesInOrder
@@ -71,11 +71,12 @@ class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):  # type: ig
         cost down. What a smaller budget tries a larger one tries, too, so on the held-out examples more budget never
         gives more error, nor less cost.
     n_folds : int, default=5
-        Folds in which cost and error of every level are estimated by rules that have not seen the examples.
+        Folds in which cost and error of every level are estimated by rules that have not seen the examples, nor others
+        of their groups.
     validation_fraction : float, splitter, default=0.25
         Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
     random_state : int, RandomState instance or None, default=None
-        Draws the validation part.
+        Draws the validation part, and seeds an estimator that has no seed of its own.
 
     Attributes
     ----------
@@ -132,7 +133,8 @@ class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):  # type: ig
             checked_labels(training.y, training.X, self.classes_, "y")
             self.estimator_ = ensemble
         else:
-            self.estimator_ = clone(ensemble).fit(given.table_to_train, training.y, **given.for_inner(ensemble))
+            trained = seeded(ensemble, self.random_state)
+            self.estimator_ = trained.fit(given.table_to_train, training.y, **given.for_inner(ensemble))
         if isinstance(self.estimator_, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
         else:
@@ -190,8 +192,8 @@ class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):  # type: ig
             trees = self._trees(inner_budget)
             if self.order != "given":
                 trees = TreesInOrder(order_trees(trees.trees, X, y, self.costs_, exact=self.order == "exact"))
-            record = partial(record_paths, trees, self._seller(), X, y, self.max_cost)
-            self._candidates[key] = self._learnt(trees, self._held_out, lambda answers: record(answers=answers))
+            record = partial(record_paths, trees, self._seller(), X, y, self.max_cost, None)
+            self._candidates[key] = self._learnt(trees, self._held_out, record)
         return self._candidates[key]
 
     def _trees(self, inner_budget: object) -> TreesInOrder:

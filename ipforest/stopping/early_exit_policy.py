@@ -51,8 +51,6 @@ class EarlyExitPolicy:
     ignores_unwanted = False
     decides_by = "a rule that stops buying"
 
-    _class_costs: FloatArray | None = None
-
     def __init__(
         self,
         trees: TreesInOrder,
@@ -187,7 +185,7 @@ def record_paths(
         What each example may pay at most.
     loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
         What stopping with such outputs, shape (n_samples, n_outputs), loses; by default 1 for a wrong label, or what
-        it costs.
+        it costs. To be given for targets.
     answers : StageOutputs, optional
         Notes what is answered at each stage.
     """

@@ -10,10 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
+from ipforest.estimator.checks import check_each, check_integer
+from ipforest.estimator.given import Given
+from ipforest.estimator.held_out import folds_of_groups
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.staged_estimator import StagedEstimator, train_stage
 from ipforest.stopping.stages import Stage, feature_sets, stage_sizes, stages_in_order
@@ -35,7 +38,8 @@ class NestedStages(Settings):
         How many units each stage has, ascending, where there are fewer all of them; by default 1, 2, 3, ..., 8, and
         then steps of a fourth.
     sees_before : bool, default=False
-        Whether a stage also sees what the one before answers, in training by examples that it was not trained on.
+        Whether a stage also sees what the one before answers, in training by examples, and groups, that it was not
+        trained on.
     """
 
     parameter: ClassVar[str] = "stages"
@@ -48,7 +52,8 @@ class NestedStages(Settings):
         if isinstance(self.order, str) and self.order not in ORDERS:
             known = ", ".join(map(repr, ORDERS))
             raise ValueError(f"{self.named('order')}: expected one of {known} or features, got {self.order!r}")
-        if self.sizes is not None and any(low >= high for low, high in pairwise([0, *self.sizes])):
+        check_each(self.sizes, self.named("sizes"), check_integer, 1, or_none=True)
+        if self.sizes is not None and any(low >= high for low, high in pairwise(self.sizes)):
             raise ValueError(
                 f"{self.named('sizes')}: expected numbers of units that rise from 1 or more, got {self.sizes!r}"
             )
@@ -72,7 +77,7 @@ class NestedCascade(StagedEstimator):
     n_jobs : int, optional
         Stages that are trained at once, by joblib.
     random_state : int, RandomState instance or None, default=None
-        Draws the validation part. The estimator has its own.
+        Draws the validation part, and seeds an estimator that has no seed of its own.
 
     Attributes
     ----------
@@ -102,13 +107,11 @@ class NestedCascade(StagedEstimator):
 
     stages: NestedStages | None = None
 
-    def _alternatives(
-        self, training: Labelled, weight: FloatArray | None, validation: Labelled
-    ) -> list[tuple[Stage, ...]]:
+    def _alternatives(self, training: Labelled, validation: Labelled, given: Given) -> list[tuple[Stage, ...]]:
         """Train a stage per size, in parallel unless each sees the one before."""
         X, y = training.X, training.y
         seller = self._seller().without_constant(X)
-        self.units_ = order_units(self._stages.order, self._inner, training, validation, seller, self.n_jobs)
+        self.units_ = order_units(self._stages.order, self._base, training, validation, seller, self.n_jobs)
         n_units = len(self.units_)
         sizes = (
             stage_sizes(n_units)
@@ -116,14 +119,23 @@ class NestedCascade(StagedEstimator):
             else sorted({min(size, n_units) for size in self._stages.sizes} - {0})
         )
         sets = feature_sets([self.units_[:size] for size in sizes], seller)
-        models = self._train_chain(sets, X, y, weight) if self._stages.sees_before else self._models(sets, X, y, weight)
-        return [stages_in_order(models, sets, sees_before=self._stages.sees_before)]
+        weight, sees_before = given.weight_to_train, self._stages.sees_before
+        if sees_before:
+            models = self._train_chain(sets, X, y, weight, given.groups_to_train)
+        else:
+            models = self._models(sets, X, y, weight)
+        return [stages_in_order(models, sets, sees_before=sees_before)]
 
-    def _train_chain(self, sets: Sequence[IntArray], X: Array, y: Array, weight: FloatArray | None) -> list[Any]:
-        """Train stages that see what the one before answers about examples that it was not trained on."""
+    def _train_chain(
+        self, sets: Sequence[IntArray], X: Array, y: Array, weight: FloatArray | None, groups: Array | None
+    ) -> list[Any]:
+        """Train stages that see what the one before answers about examples, and groups, that it was not trained on."""
         models: list[Any] = []
         before = np.empty((X.shape[0], 0))
-        method = "predict_proba" if is_classifier(self._inner) else "predict"
+        classify = is_classifier(self._inner)
+        method = "predict_proba" if classify else "predict"
+        n_folds = _n_folds(y, classify)
+        folds = n_folds if groups is None else PredefinedSplit(folds_of_groups(y, groups, n_folds, classify=classify))
         for features in sets:
             base, inputs = self._stage_base(features), np.hstack([X[:, features], before])
             models.append(train_stage(base, inputs, y, weight))
@@ -131,14 +143,14 @@ class NestedCascade(StagedEstimator):
                 params = None if weight is None else {"sample_weight": weight}
                 if params is not None and get_config()["enable_metadata_routing"]:
                     base = clone(base).set_fit_request(sample_weight=True)
-                found = cross_val_predict(base, inputs, y, cv=_n_folds(y, method), method=method, params=params)
+                found = cross_val_predict(base, inputs, y, cv=folds, method=method, params=params)
                 before = found.reshape(X.shape[0], -1)
         return models
 
 
-def _n_folds(y: Array, method: str) -> int:
+def _n_folds(y: Array, classify: bool) -> int:
     """Return into how many folds examples are dealt, of which no class need have one in each."""
-    most = int(np.unique(y, return_counts=True)[1].max()) if method == "predict_proba" else y.size
+    most = int(np.unique(y, return_counts=True)[1].max()) if classify else y.size
     if most < 2:
         raise ValueError(
             "stages: expected without sees_before, or two examples of a class to train on, so that each is predicted "

@@ -32,6 +32,8 @@ class StoppingPaths:
     bought_at : ndarray of int64, shape (n_samples, n_units)
         The stage from which each unit is bought by going on; n_stages for a unit that is never bought.
     costs : FeatureCosts
+    groups : ndarray of int64, shape (n_samples,), optional
+        Examples of one group are not parted where rules are cross-fitted.
 
     Attributes
     ----------
@@ -44,6 +46,7 @@ class StoppingPaths:
     last: IntArray
     bought_at: IntArray
     costs: FeatureCosts
+    groups: IntArray | None = None
     cost: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -69,7 +72,13 @@ class StoppingPaths:
         part = copy(self)
         for name in ("signal", "loss", "last", "bought_at", "cost"):
             object.__setattr__(part, name, getattr(self, name)[rows])
-        return part
+        return part if self.groups is None else part.grouped(self.groups[rows])
+
+    def grouped(self, groups: IntArray | None) -> Self:
+        """Tell of which groups the examples are, shape (n_samples,)."""
+        same = copy(self)
+        object.__setattr__(same, "groups", groups)
+        return same
 
 
 class StageOutputs:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.choosing.frontier import Frontier
+from ipforest.estimator.held_out import folds_of_groups
 from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.paths import FittedRule, StoppingPaths, StoppingRule
 from ipforest.stopping.threshold_stopping import ThresholdStopping
@@ -131,12 +132,13 @@ def _require_same_alone(rule: FittedRule, keenness: FloatArray, paths: StoppingP
 
 
 def cross_fitted_keenness(rule: StoppingRule, paths: StoppingPaths, n_folds: int) -> FloatArray:
-    """Compute each example's keenness by a rule that was fitted without it.
+    """Compute each example's keenness by a rule that was fitted without it, and without those of its group.
 
     Parameters
     ----------
     rule : StoppingRule
     paths : StoppingPaths
+        Groups count where there are two or more.
     n_folds : int
         With 1, the rule is fitted on all examples and applied to the same.
 
@@ -147,8 +149,10 @@ def cross_fitted_keenness(rule: StoppingRule, paths: StoppingPaths, n_folds: int
     if n_folds == 1:
         return keenness_along(rule.fit(paths), paths)
     fold = np.arange(paths.n_samples) % n_folds
+    if paths.groups is not None and np.unique(paths.groups).size > 1:
+        fold = folds_of_groups(paths.last, paths.groups, n_folds, classify=False)
     keen = np.empty(paths.signal.shape)
-    for held_out in range(n_folds):
+    for held_out in np.unique(fold):
         keen[fold == held_out] = keenness_along(rule.fit(paths.of(fold != held_out)), paths.of(fold == held_out))
     return keen
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ipforest._internal.examples import Labelled, weights_for
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
 from ipforest.estimator.checks import check_estimator
-from ipforest.estimator.given import Given
+from ipforest.estimator.given import Given, seeded
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.settings import checked
 from ipforest.stopping.paths import StoppingPaths
@@ -53,13 +54,11 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
     n_jobs: int | None = None
 
     @abstractmethod
-    def _alternatives(
-        self, training: Labelled, weight: FloatArray | None, validation: Labelled
-    ) -> list[tuple[Stage, ...]]:
+    def _alternatives(self, training: Labelled, validation: Labelled, given: Given) -> list[tuple[Stage, ...]]:
         """Train stages, or several alternatives of them."""
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
-        alternatives = self._alternatives(training, training.weight if given.is_weighted else None, validation)
+        alternatives = self._alternatives(training, validation, given)
         self.candidates_ = tuple(self._candidate(stages, validation) for stages in alternatives)
         curves = [learnt.curve for candidate in self.candidates_ for learnt in candidate.learnt]
         return Frontier.of_points(point for curve in curves for point in zip(curve.cost, curve.error, strict=True))
@@ -67,6 +66,11 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
     @property
     def _inner(self) -> Any:
         return RandomForestClassifier(random_state=0) if self.estimator is None else self.estimator
+
+    @property
+    def _base(self) -> Any:
+        """What is trained for each stage, not fitted."""
+        return seeded(self._inner, self.random_state)
 
     def _models(self, sets: Sequence[IntArray], X: Array, y: Array, weight: FloatArray | None) -> list[Any]:
         """Train a model on each set of features, in parallel; the prior where there is none."""
@@ -78,14 +82,12 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
     def _stage_base(self, features: IntArray) -> Any:
         """Return what is trained on some features: the prior where there are none."""
         if features.size:
-            return self._inner
+            return self._base
         return DummyClassifier() if is_classifier(self._inner) else DummyRegressor()
 
     def _candidate(self, stages: tuple[Stage, ...], held_out: Labelled) -> Stoppable:
         policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
-        return self._learnt(
-            policy, held_out, lambda answers: policy.paths_of(held_out.X, held_out.y, self._loss, answers)
-        )
+        return self._learnt(policy, held_out, partial(policy.paths_of, held_out.X, held_out.y, self._loss))
 
     def paths_of(self, X: npt.ArrayLike, y: npt.ArrayLike, loss: Loss | None = None) -> StoppingPaths:
         """Note what examples see, and which units they buy, when no example stops.

@@ -192,7 +192,6 @@ class StagesInOrder:
     round.
     """
 
-    _class_costs: FloatArray | None = None
     _packs_together = False
     dtype = np.float64
     place_size = len(_Place._fields)

@@ -14,6 +14,7 @@ from ipforest._internal.examples import Labelled
 from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import FittedWithWeights
 from ipforest.estimator.checks import check_integer
+from ipforest.estimator.given import Given
 from ipforest.settings import checked
 from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, StoppingRule
 from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, learn_stopping, stopped_by
@@ -57,6 +58,10 @@ class StoppedEstimator(FittedWithWeights, PricedEstimator):
     rule_: FittedRule = field(init=False)
     curve_: Curve = field(init=False)
 
+    def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+        self._groups_held_out = given.groups_held_out
+        super()._train_and_choose(training, validation, given, **options)
+
     @property
     def _taken(self) -> str:
         return f"{self.policy().name}, {'never stopped' if self.level_ == -inf else stopped_by(self.rule_)}"  # type: ignore[attr-defined]  # trees or stages
@@ -69,7 +74,7 @@ class StoppedEstimator(FittedWithWeights, PricedEstimator):
         self, policy: Any, held_out: Labelled, record: Callable[[StageOutputs | None], StoppingPaths]
     ) -> Stoppable:
         """Learn when to stop what buys so, from what held-out examples see of it."""
-        paths, score = recorded(record, scorer_on(self._scorer, *held_out, self._seller()))
+        paths, score = recorded(record, scorer_on(self._scorer, *held_out, self._seller()), self._groups_held_out)
         return Stoppable(policy, paths, learn_stopping(self.stopping, paths, self.n_folds, score))
 
     def _take_best(self, candidates: Sequence[Stoppable]) -> Stoppable:

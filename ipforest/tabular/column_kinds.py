@@ -24,6 +24,7 @@ from ipforest.tabular.number_columns import (
     require_single_precision,
     some_names,
     taken_for_one,
+    warn_of_merged,
 )
 from ipforest.tabular.numerals import PLAIN, Notation, is_written_number
 
@@ -134,6 +135,7 @@ def typed_columns(
             _refuse_quantities(column, f"{source}, column {name}", cells.index)
         if told.kind != Kind.LEFT_OUT:
             if numbers is not None:
+                warn_of_merged(column, numbers, f"{source}, column {name}")
                 require_single_precision(column, numbers, f"{source}, column {name}", cells.index)
             values[name] = _words(column.texts) if numbers is None else numbers
         columns.append(told)

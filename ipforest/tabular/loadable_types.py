@@ -132,7 +132,7 @@ LOSSES = frozenset(f"sklearn._loss._loss.Cy{name}" for name in _LOSSES)
 NAMED_TUPLES = frozenset(
     f"ipforest.{name}"
     for name in (
-        "choosing.measurement.Measurement",
+        "estimator.measurement.Measurement",
         "stopping.stopped.Stoppable",
         "stopping.rules.Curve",
         "stopping.rules.LearntStopping",

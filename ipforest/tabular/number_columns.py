@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ MAX_CHARACTERS = 100
 
 MAX_FEATURE = float(np.finfo(np.float32).max)
 """The largest number of a feature."""
+
+MAX_EXACT_INTEGER = 2.0**53
+"""Beyond it float64 holds some whole numbers only."""
 
 MAX_SAMPLE = 10_000
 """So many numbers say whether trees tell those of a column apart."""
@@ -163,6 +167,20 @@ def require_single_precision(column: NumberColumn, numbers: FloatArray, where: s
         raise ValueError(
             f"{where}, line {lines[place]}: expected a number of at most {MAX_FEATURE:.2g} in size, which single "
             f"precision holds, got {_shown(column.texts[place])}; divide the column, or leave the cell empty"
+        )
+
+
+def warn_of_merged(column: NumberColumn, numbers: FloatArray, where: str) -> None:
+    """Warn of different whole numbers beyond 2^53 that are one number as float64."""
+    texts = set(column.texts[np.abs(numbers) >= MAX_EXACT_INTEGER])
+    whole = {int(text) for text in texts if re.fullmatch(r"[+-]?[0-9]+", text)}
+    n_apart = len(set(map(float, whole)))
+    if n_apart < len(whole):
+        warnings.warn(
+            f"{where}: {len(whole)} whole numbers beyond 2^53, of which float64 holds {n_apart} apart; subtract a "
+            "constant, or take the column as words",
+            UserWarning,
+            stacklevel=3,
         )
 
 

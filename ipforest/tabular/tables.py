@@ -21,6 +21,7 @@ from ipforest.tabular.number_columns import (
     refuse,
     require_single_precision,
     tell_notations,
+    warn_of_merged,
 )
 from ipforest.tabular.numerals import Notation
 
@@ -180,7 +181,7 @@ def numbers_of(
     """Turn columns of text into numbers, NaN where a cell is missing.
 
     Each column may have a notation of its own: a decimal comma, marks between thousands, a currency or percent sign,
-    the same in all its cells. It is told by a `UserWarning`; signs are left out and change no number.
+    the same in all its cells. Signs are left out and change no number.
 
     Parameters
     ----------
@@ -198,6 +199,11 @@ def numbers_of(
     ValueError
         A cell is no finite number and none of `MISSING`, or too large, or can be read as two numbers, such as 1,234;
         the message gives its line.
+
+    Warns
+    -----
+    UserWarning
+        A notation, or different whole numbers that float64 does not hold apart.
     """
     columns = [NumberColumn.of(column) for column in cells.to_numpy(dtype=object).T]
     found = notations_of(columns, form.decimal, cells.attrs.get("separator"))
@@ -210,8 +216,9 @@ def numbers_of(
     while columns:  # each column is let go as soon as it is copied
         place, column = len(columns) - 1, columns.pop()
         numbers[:, place] = column.numbers(known[place])
+        where = f"{source}, column {cells.columns[place]}"
+        warn_of_merged(column, numbers[:, place], where)
         if of_features:
-            where = f"{source}, column {cells.columns[place]}"
             require_single_precision(column, numbers[:, place], where, cells.index)
     table = pd.DataFrame(numbers, index=cells.index, columns=cells.columns, copy=False)
     table.attrs = cells.attrs

@@ -26,7 +26,7 @@ def parametrize_with_checks(subjects: Iterable[Formulation | Any]) -> Any:
 
     Examples
     --------
-    >>> @parametrize_with_checks([my_formulation, my_solver])
+    >>> @parametrize_with_checks([my_formulation, my_solver])  # doctest: +SKIP
     ... def test_mine(check):
     ...     check()
     """

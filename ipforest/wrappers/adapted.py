@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, clone, is_classifier
+from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -26,8 +26,8 @@ from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, split_rows
 from ipforest.estimator.base import FittedWithWeights
 from ipforest.estimator.checks import is_fitted
-from ipforest.estimator.given import for_inner
-from ipforest.estimator.held_out import check_held_out, check_validation_part, require_held_out
+from ipforest.estimator.given import for_inner, seeded
+from ipforest.estimator.held_out import check_held_out, check_validation_part, checked_groups, require_held_out
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together
 from ipforest.session import Seller
@@ -152,6 +152,7 @@ class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):  #
         check_classification_targets(y)
         X, y = indexable(X, y)
         weight = None if sample_weight is None else checked_weight(sample_weight, X, y)
+        groups = checked_groups(groups, X, y.size)
         held_out: tuple[Any, Any] = X, y
         held_out_weight = weight
         if is_fitted(inner):
@@ -160,13 +161,13 @@ class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):  #
             training = np.arange(y.size)
             require_held_out(self.validation_fraction, X_val)
             if X_val is None:
-                require_rows_in_order(X, groups, "groups")
                 split = self.validation_fraction, self.random_state
                 training, rows = split_rows(y, *split, one_of_each_class=True, groups=groups, X=X)
                 held_out = _safe_indexing(X, rows), y[rows]
                 held_out_weight = None if weight is None else weight[rows]
-            told = for_inner(inner, training, weight, groups)
-            self.model_ = clone(inner).fit(_safe_indexing(X, training), y[training], **told)
+            told = for_inner(inner, *(None if each is None else each[training] for each in (weight, groups)))
+            model = seeded(inner, self.random_state)
+            self.model_ = model.fit(_safe_indexing(X, training), y[training], **told)
         if X_val is not None:
             held_out, held_out_weight = (X_val, y_val), None
         self._take_names_of(self.model_)

@@ -189,7 +189,7 @@ class CalibratedClassifier(AdaptedClassifier):
     validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out to calibrate, where the estimator is not fitted and `fit` gets no ``X_val``.
     random_state : int, RandomState instance or None, default=None
-        Draws the examples held out.
+        Draws the examples held out, and seeds an estimator that has no seed of its own.
 
     Attributes
     ----------

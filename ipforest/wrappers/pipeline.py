@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.pipeline import Pipeline
@@ -19,17 +18,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import require_rows_in_order
-from ipforest._internal.feature_names import column_names, column_of, in_pandas, positions_by_name
-from ipforest.choosing.measurement import Measurement
+from ipforest._internal.feature_names import column_names, in_pandas, positions_by_name
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, read_costs
 from ipforest.estimator.checks import is_fitted
+from ipforest.estimator.measurement import Measurement
 from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.session import Known
-from ipforest.tabular.name_matching import closest
 from ipforest.tabular.preprocessing import source_columns
+from ipforest.wrappers.table_columns import TableColumns
 from ipforest.wrappers.table_session import TableSession
 
 __all__ = ["BudgetedPipeline", "TableSession", "parted"]
@@ -153,6 +152,13 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):  # type: ignore[misc]  #
             self.feature_names_in_ = np.array(names, dtype=object)
         self._row = in_pandas(X.head(1) if hasattr(X, "head") else X[:1])
 
+    @property
+    def table_columns(self) -> TableColumns:
+        """The columns of the table of training, and what is computed from them."""
+        names = getattr(self, "feature_names_in_", [f"column {place}" for place in range(self.n_features_in_)])
+        costs, has_names = self.estimator_.costs_, hasattr(self, "feature_names_in_")
+        return TableColumns(tuple(map(str, names)), has_names, self._row, self.sources_, costs, self._transformed)
+
     def _transformed(self, X: Any) -> Any:
         """Compute what the estimator sees; a data frame may have its columns in any order, and others."""
         check_is_fitted(self, "preprocessing_")
@@ -173,7 +179,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):  # type: ignore[misc]  #
         if not absent or not hasattr(self, "estimator_"):
             return X
         wanted = np.unique(self.sources_[self.estimator_.policy().features])
-        if not {self._name(column) for column in wanted.tolist()}.isdisjoint(absent):
+        if not {self.table_columns.name(column) for column in wanted.tolist()}.isdisjoint(absent):
             return X
         return in_pandas(X).assign(**{name: self._row[name].iloc[0] for name in absent})
 
@@ -282,13 +288,14 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):  # type: ignore[misc]  #
             How often to wait for delayed values at most.
         """
         check_is_fitted(self)
-        cells = self._computed({self._column(column): value for column, value in known.items()}) if known else {}
-        return TableSession(self, self.estimator_.session(cells, max_cost, max_rounds))
+        columns = self.table_columns
+        cells = columns.computed({columns.place(name): value for name, value in known.items()}) if known else {}
+        return TableSession(columns, self.estimator_.session(cells, max_cost, max_rounds))
 
     def resume(self, saved: str) -> TableSession:
         """Go on with a session that `TableSession.to_json` wrote."""
         check_is_fitted(self)
-        return TableSession(self, self.estimator_.resume(saved))
+        return TableSession(self.table_columns, self.estimator_.resume(saved))
 
     decides_by = "the preparation of columns (preprocessing_)"
 
@@ -312,47 +319,14 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):  # type: ignore[misc]  #
 
     def summary(self, X: Any = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
         """Describe what was chosen, from what, and what it comes to; see `BudgetedModel.summary`."""
-        units = [replace(unit, name=self._named(unit.features)) for unit in self.estimator_._units_that_bring()]
+        named = self.table_columns.named
+        units = [replace(unit, name=named(unit.features)) for unit in self.estimator_._units_that_bring()]
         return str(self.estimator_._described(self.measured(X, y), X is None, units, n_units))
-
-    def _named(self, features: tuple[int, ...]) -> str:
-        """Name the columns of the table from which some features are computed."""
-        return ", ".join(map(self._name, self._columns(features)))
-
-    def _columns(self, features: tuple[int, ...]) -> tuple[int, ...]:
-        """List the columns of the table from which some features are computed, in the table's order."""
-        return tuple(self.estimator_.costs_.sources_of(features))
 
     def as_pipeline(self) -> Pipeline:
         """Return the fitted model as a scikit-learn pipeline, which shares its parts."""
         check_is_fitted(self)
         return Pipeline([("preprocessing", self.preprocessing_), ("model", self.estimator_)])
-
-    def _column(self, column: Any) -> int:
-        """Find a column of the table by its name or number."""
-        names = [*getattr(self, "feature_names_in_", ())]
-        found = column_of(column, names, self.n_features_in_)
-        if found is not None:
-            return found
-        advice = closest(column, names) if isinstance(column, str) else ""
-        raise ValueError(
-            f"column: expected the name of a column or a number 0..{self.n_features_in_ - 1}, got {column!r}{advice}"
-        )
-
-    def _name(self, column: int) -> str:
-        return str(getattr(self, "feature_names_in_", [f"column {n}" for n in range(self.n_features_in_)])[column])
-
-    def _computed(self, values: Mapping[int, Any]) -> dict[int, Any]:
-        """Compute, from columns of the table, what the estimator sees; None stays None where it is no category."""
-        row = self._row.copy()
-        for column, value in values.items():
-            row = _with_cell(row, column, value, self._name(column))
-        seen = np.asarray(self._transformed(row), dtype=np.float64)[0]
-        return {
-            feature: None if values[source] is None and np.isnan(seen[feature]) else float(seen[feature])
-            for feature, source in enumerate(self.sources_.tolist())
-            if source in values
-        }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -404,23 +378,3 @@ def _copied(estimator: BudgetedEstimator) -> BudgetedEstimator:
     """Copy an estimator, but not a fitted ensemble within, which a clone would forget."""
     inner = getattr(estimator, "estimator", None)
     return copy(estimator) if inner is not None and is_fitted(unfrozen(inner)) else clone(estimator)
-
-
-def _with_cell(row: Any, column: int, value: Any, name: str) -> Any:
-    """Put a cell into a row, of the type of its column, which is float where it is missing from integers."""
-    if not isinstance(row, pd.DataFrame):
-        changed = np.array(row, dtype=object if np.asarray(row).dtype.kind in "OUS" else np.float64)
-        changed[0, column] = np.nan if value is None else value
-        return changed
-    missing = np.ndim(value) == 0 and pd.isna(value)
-    kind = row.dtypes.iloc[column]
-    try:
-        if isinstance(kind, pd.CategoricalDtype) and not missing and value not in kind.categories:
-            value = None
-        cells = pd.Series([np.nan if value is None else value], index=row.index)
-        typed = cells.astype(np.float64 if missing and kind.kind in "iub" else kind)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected a value of type {kind}, as in training, got {value!r}") from None
-    changed = row.copy()
-    changed.isetitem(column, typed)
-    return changed

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pandas as pd
+from typing import Any
 
 from ipforest.session import Purchase, Session, Unit, told_by_unit
-
-if TYPE_CHECKING:
-    from ipforest.wrappers.pipeline import BudgetedPipeline
+from ipforest.wrappers.table_columns import TableColumns
 
 __all__ = ["TableSession"]
 
@@ -29,13 +23,13 @@ class TableSession:
 
     Parameters
     ----------
-    model : BudgetedPipeline
+    columns : TableColumns
     session : Session
         In the columns that the estimator sees.
     """
 
-    def __init__(self, model: BudgetedPipeline, session: Session) -> None:
-        self._model, self._session = model, session
+    def __init__(self, columns: TableColumns, session: Session) -> None:
+        self._columns, self._session = columns, session
 
     @property
     def next_unit(self) -> Unit | None:
@@ -48,7 +42,7 @@ class TableSession:
         return tuple(map(self._of_table, self._session.round()))
 
     def _of_table(self, unit: Unit) -> Unit:
-        return Unit(unit.index, self._model._named(unit.features), self._model._columns(unit.features))
+        return Unit(unit.index, self._columns.named(unit.features), self._columns.of(unit.features))
 
     def tell(self, value: Any, charged: bool | None = None) -> None:
         """Give what the next unit brought, or, as a mapping, several units of this round, as it stands in the table.
@@ -69,34 +63,19 @@ class TableSession:
         if not inner:
             raise ValueError("session: expected a unit that is still wanted, got none; the model answers")
         features = {self._of_table(unit): unit.features for unit in inner}
-        told = told_by_unit(tuple(features), value, self._model._column)
-        cells = {unit: self._cells(unit, one) for unit, one in told.items()}
-        computed = self._model._computed({column: cell for each in cells.values() for column, cell in each.items()})
+        cells = told_by_unit(tuple(features), value, self._columns.place, self._columns.name)
+        computed = self._columns.computed({column: cell for each in cells.values() for column, cell in each.items()})
         for unit, each in cells.items():
             is_had = any(cell is not None for cell in each.values())
             brought = {feature: computed[feature] for feature in features[unit]}
             self._session.tell(brought, is_had if charged is None else charged)
-
-    def _cells(self, unit: Unit, value: Any) -> dict[int, Any]:
-        if isinstance(value, Mapping):
-            cells = {self._model._column(column): cell for column, cell in value.items()}
-        elif value is None or len(unit.features) == 1:
-            cells = dict.fromkeys(unit.features, value)
-        else:
-            several = list(value) if isinstance(value, Sequence | np.ndarray | pd.Series) else [value]
-            if len(several) != len(unit.features):
-                raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(several)}")
-            cells = dict(zip(unit.features, several, strict=True))
-        if set(cells) != set(unit.features):
-            raise ValueError(f"{unit}: expected values of these columns, got {', '.join(map(str, value))}")
-        return cells
 
     @property
     def ledger(self) -> tuple[Purchase, ...]:
         """What was bought so far, in order, and why: columns of the table, and what was computed of them."""
         column = self._session._seller.column
         return tuple(
-            replace(line, unit=self._model._named(tuple(column(feature) for feature, _ in line.values)))
+            replace(line, unit=self._columns.named(tuple(column(feature) for feature, _ in line.values)))
             for line in self._session.ledger
         )
 

@@ -39,14 +39,13 @@ class Recorded(BudgetBoost):
 
     seen: ClassVar[list] = []
 
-    def fit(self, X, y, X_val=None, y_val=None, sample_weight=None):
-        held_out = None if X_val is None else X_val[:, 0].astype(int)
-        Recorded.seen.append((X[:, 0].astype(int), held_out, sample_weight))
-        return super().fit(X, y, X_val, y_val, sample_weight)
+    def fit(self, X, y, sample_weight=None, groups=None):
+        Recorded.seen.append((X[:, 0].astype(int), groups, sample_weight))
+        return super().fit(X, y, sample_weight=sample_weight, groups=groups)
 
 
 class Plain(BudgetBoost):
-    """Takes no examples to hold out."""
+    """Takes no groups."""
 
     def fit(self, X, y):
         return super().fit(X, y)
@@ -91,24 +90,22 @@ def test_means_have_standard_errors_over_the_folds_where_a_measure_is_defined():
     assert "AUC" in str(found)
 
 
-def test_groups_are_parted_neither_between_folds_nor_within_them():
+def test_groups_are_not_parted_between_folds_and_go_to_fit():
     model, data = numbered()
     cross_validated(model, data, y, budgets=[2], cv=GroupKFold(2), groups=GROUPS, sample_weight=1 + y)
-    outer = []
-    for training, held_out, weight in Recorded.seen:
-        assert not set(GROUPS[training]) & set(GROUPS[held_out])
+    for training, groups, weight in Recorded.seen:
+        np.testing.assert_array_equal(groups, GROUPS[training])
         np.testing.assert_array_equal(weight, 1 + y[training])
-        outer.append(set(GROUPS[training]) | set(GROUPS[held_out]))
-    assert not outer[0] & outer[1]
-    assert len(outer[0] | outer[1]) == 50
+    one, other = (set(groups) for _, groups, _ in Recorded.seen)
+    assert not one & other
+    assert len(one | other) == 50
 
 
 def test_an_integer_keeps_groups_together():
     model, data = numbered()
     cross_validated(model, data, y, budgets=[2], cv=2, groups=GROUPS)
-    (one, held_out, _), (other, also_held_out, _) = Recorded.seen
-    parts = [set(GROUPS[np.append(*pair)]) for pair in ((one, held_out), (other, also_held_out))]
-    assert not parts[0] & parts[1]
+    one, other = (set(groups) for _, groups, _ in Recorded.seen)
+    assert not one & other
 
 
 @pytest.mark.slow
@@ -173,7 +170,7 @@ def test_another_question_is_not_answered_from_the_files(tmp_path, changed):
 
 def test_several_classes_and_data_frames():
     data, labels = load_iris(return_X_y=True, as_frame=True)
-    found = cross_validated(BOOSTED, data, labels.map({0: "a", 1: "b", 2: "c"}), budgets=[1], cv=2)
+    found = cross_validated(BOOSTED, data, labels.map({0: "a", 1: "b", 2: "c"}), budgets=np.array([1, 2]), cv=2)
     assert {"recall of a", "recall of b", "recall of c", "AUC"} < set(found.folds.columns)
 
 
@@ -182,7 +179,7 @@ def test_several_classes_and_data_frames():
     [
         (LogisticRegression(), {}, TypeError, "model: expected one that buys, .*, got LogisticRegression"),
         (BOOSTED, {"budgets": [-1]}, ValueError, "budgets: expected a number >= 0"),
-        (BOOSTED, {"budgets": []}, ValueError, "budgets: expected some"),
+        (BOOSTED, {"budgets": []}, ValueError, "budgets: expected a sequence of 1 or more, got "),
         (BOOSTED, {"scoring": ["gain"]}, ValueError, "scoring: expected the name"),
         (BOOSTED, {"groups": GROUPS[:3]}, ValueError, "groups: expected one for each of 200 examples"),
         (BOOSTED, {"groups": GROUPS, "cv": KFold(3)}, ValueError, "cv: expected folds that keep groups together"),
@@ -190,7 +187,7 @@ def test_several_classes_and_data_frames():
             Plain(4, **SMALL),
             {"groups": GROUPS},
             ValueError,
-            "groups: expected an estimator whose fit takes groups, X_val",
+            "groups: expected an estimator whose fit takes groups, got Plain",
         ),
         (BOOSTED, {"sample_weight": -np.ones(200)}, ValueError, "sample_weight"),
         (BOOSTED, {"groups": y}, ValueError, "groups: expected two at least in each outer training part"),

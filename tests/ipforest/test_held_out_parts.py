@@ -1,13 +1,14 @@
 """What every estimator holds out: a share of the examples or of their groups, or what a splitter says; and weights."""
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import pytest
 from budgeted_estimators import CLASSIFIERS, REGRESSORS
 from sklearn import config_context
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -15,7 +16,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from ipforest import (
+    BoostSearch,
     BranchingCascade,
+    BudgetBoost,
     BudgetedClassifier,
     BudgetPrune,
     EarlyExit,
@@ -23,8 +26,10 @@ from ipforest import (
     NestedCascade,
     NestedStages,
 )
-from ipforest.adaptive import AdaptLin, L1Baseline
+from ipforest.adaptive import AdaptLin, GateSearch, L1Baseline
+from ipforest.estimator.given import seeded
 from ipforest.learners import BudgetRF, ReadableTree
+from ipforest.stopping.paths import StoppingPaths
 from ipforest.wrappers.calibration import CalibratedClassifier
 
 X = np.random.default_rng(0).normal(size=(80, 3)).astype(np.float32)
@@ -93,15 +98,17 @@ def test_a_splitter_has_the_groups_too(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (GROUPS[:7], r"Found input variables with inconsistent numbers of samples: \[80, 80, 7\]"),
+        (GROUPS[:7], r"groups: expected one for each of 80 examples, got shape \(7,\)"),
+        (np.arange(160).reshape(80, 2), r"groups: expected one for each of 80 examples, got shape \(80, 2\)"),
         (Y, "groups: expected examples of each class to train on, got none of [01]; use a splitter that stratifies"),
         (pd.Series(GROUPS[::-1], index=range(79, -1, -1)), "groups: expected the rows of X in their order, got 79 in"),
     ],
 )
 def test_bad_groups_are_refused(groups: Any, message: str) -> None:
-    model = EarlyExit(RandomForestClassifier(2, random_state=0), random_state=0)
-    with pytest.raises(ValueError, match=f"^{message}"):
-        model.fit(pd.DataFrame(X), Y, groups=groups)
+    inner = BudgetPrune(RandomForestClassifier(2, random_state=0), random_state=0)
+    for model in (EarlyExit(inner, random_state=0), CalibratedClassifier(inner, random_state=0), ReadableTree(inner)):
+        with pytest.raises(ValueError, match=f"^{message}"):
+            model.fit(pd.DataFrame(X), Y, groups=groups)
 
 
 @pytest.mark.parametrize("given", [1.5, "split", 5])
@@ -127,6 +134,102 @@ def test_the_estimator_inside_keeps_groups_together(monkeypatch: pytest.MonkeyPa
         model.fit(X, Y, groups=GROUPS)
     assert len(held_out) == 3
     assert not any({*training} & {*validation} for training, validation in held_out)
+
+
+FOREST = RandomForestClassifier(3, max_depth=2)
+
+
+class OfOtherGroups(ClassifierMixin, BaseEstimator):
+    """Answers about examples of groups that it was not trained on alone; the first feature is the group."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        self.classes_, self.groups_, self.n_features_in_ = np.unique(y), np.unique(X[:, 0]), X.shape[1]
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        assert not np.isin(X[:, 0], self.groups_).any()
+        return np.full((len(X), 2), 0.5)
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+CHAIN = NestedCascade(OfOtherGroups(), stages=NestedStages(order=[0, 1, 2], sizes=[1, 2], sees_before=True))
+
+
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
+@pytest.mark.parametrize(
+    "model",
+    [CHAIN, BudgetedClassifier([CHAIN]), AdaptLin(OfOtherGroups(), search=GateSearch(lambdas=1, shares=[0.5]))],
+    ids=lambda model: type(model).__name__,
+)
+def test_cross_fitting_keeps_groups_together(model: Any) -> None:
+    clone(model).set_params(random_state=0).fit(np.column_stack([GROUPS, X[:, 1:]]), Y, groups=GROUPS)
+
+
+class NotingGroups:
+    """A rule that notes the groups that it is fitted on."""
+
+    def fit(self, paths: StoppingPaths) -> Self:
+        fitted = copy(self)
+        fitted.groups, fitted.n_samples = {*paths.groups.tolist()}, paths.n_samples
+        FITTED.append(fitted)
+        return fitted
+
+    def keenness(self, stage: Any, signal: Any, memory: Any) -> Any:
+        return 1.0 - signal, memory
+
+
+FITTED: list[Any] = []
+
+
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rule: EarlyExit(FOREST, stopping=rule),
+        lambda rule: NestedCascade(FOREST, stopping=rule),
+        lambda rule: BudgetedClassifier(
+            [BudgetBoost(4, search=BoostSearch(n_lambdas=1, n_prunings=0, single_price=False, stopping=rule))]
+        ),
+    ],
+)
+def test_stopping_is_cross_fitted_by_groups(make: Any) -> None:
+    FITTED.clear()
+    make(NotingGroups()).set_params(random_state=0).fit(X, Y, groups=GROUPS)
+    assert {len(each.groups) for each in FITTED} == {4, 5}  # of five groups of four, all or all but one
+    assert {each.n_samples for each in FITTED} == {16, 20}
+
+
+def test_one_group_is_too_few_for_cross_fitting() -> None:
+    model = NestedCascade(DecisionTreeClassifier(), stages=NestedStages(sees_before=True))
+    with pytest.raises(ValueError, match=r"^groups: expected two or more among the examples to train on, .* got one$"):
+        model.fit(X, Y, X, Y, groups=np.zeros(80))
+
+
+WITHIN = (
+    EarlyExit(FOREST),
+    NestedCascade(FOREST),
+    BudgetPrune(FOREST),
+    CalibratedClassifier(BudgetPrune(FOREST)),
+    BudgetedClassifier([FOREST, NestedCascade(FOREST)]),
+    AdaptLin(FOREST, search=GateSearch(lambdas=1, shares=[0.5])),
+)
+
+
+@pytest.mark.parametrize("model", WITHIN, ids=lambda model: type(model).__name__)
+def test_a_seed_is_one_for_the_estimator_inside_too(model: Any) -> None:
+    first, second = (clone(model).set_params(random_state=0).fit(X, Y).predict_proba(X) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_seeds_of_estimators_inside_stay_and_without_one_outside_they_get_none() -> None:
+    inside = BudgetPrune(RandomForestClassifier(random_state=7))
+    within = seeded(inside, 0)
+    assert within.random_state == seeded(inside, 0).random_state is not None
+    assert within.estimator.random_state == 7
+    assert seeded(inside, None).random_state is None
+    assert inside.random_state is None
 
 
 def test_weights_reach_the_ensemble_and_stopping_counts_examples_once() -> None:

@@ -42,9 +42,7 @@ def test_a_float_is_a_decimal_that_rounds_back_to_it(value: float) -> None:
     assert as_fraction(repr(value), "price") == exact
 
 
-@pytest.mark.parametrize(
-    "value", ["1e1000000000", "1E-9999", "1e1_0_0_0_0_0_0_0_0_0", "1e١٠٠٠٠٠٠٠", "9" * 1001, Decimal("1e1000000000")]
-)
+@pytest.mark.parametrize("value", ["1e1000000000", "1E-9999", "1e١٠٠٠٠٠٠٠", "9" * 1001, Decimal("1e1000000000")])
 def test_numbers_that_would_take_forever_to_write_out_are_refused(value) -> None:
     with pytest.raises(ValueError, match="lam: expected a number of at most 1000 digits, got"):
         as_fraction(value, "lam")
@@ -58,7 +56,20 @@ def test_fractions_of_numpy_integers_become_python_integers() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), -np.inf, "nan", "dear", "", "1/0", Decimal("NaN"), Decimal("Infinity")]
+    "value",
+    [
+        float("nan"),
+        float("inf"),
+        -np.inf,
+        "nan",
+        "dear",
+        "",
+        "1/0",
+        "1_000",
+        "1e1_0",
+        Decimal("NaN"),
+        Decimal("Infinity"),
+    ],
 )
 def test_what_is_no_finite_number_is_refused(value) -> None:
     with pytest.raises(

@@ -176,7 +176,7 @@ def test_costs_purchases_and_budgets_are_those_of_the_model(page, model):
 
 
 def test_other_budgets_are_realised_on_the_same_examples(model):
-    found = report(model, X[UNSEEN], y[UNSEEN], budgets=[4, 0, 1], n_resamples=0)
+    found = report(model, X[UNSEEN], y[UNSEEN], budgets=np.array([4, 0, 1]), n_resamples=0)
     for budget, row in zip([0, 1, 4], table(found, "Other budgets").rows, strict=True):
         at = model.at_budget(budget)
         error = np.mean(at.predict(X[UNSEEN]) != y[UNSEEN])
@@ -306,6 +306,8 @@ def test_a_calibrated_model_is_reported_and_drawn(model):
         ({"sample_weight": np.zeros(150)}, ValueError, "(?i)sample.weight"),
         ({"sample_weight": -np.ones(150)}, ValueError, "sample_weight"),
         ({"budgets": [-1]}, ValueError, "budgets: expected a number >= 0"),
+        ({"budgets": 2}, ValueError, "^budgets: expected a sequence, got 2$"),
+        ({"scoring": None}, TypeError, "^scoring: expected the name of a scikit-learn scorer or a callable"),
     ],
 )
 def test_bad_parameters_are_refused(model, parameters, error, message):

@@ -171,10 +171,12 @@ def test_without_rounds_delayed_values_cannot_be_had() -> None:
     assert names(clinic({"age": 7}, max_rounds=1)) == ["hdl", "scan", "sugar", "weight"]
 
 
-@pytest.mark.parametrize("rounds", [-1, 1.5, True, "1", np.nan])
-def test_numbers_of_rounds_that_are_none(rounds: Any) -> None:
+@pytest.mark.parametrize("count", [-1, 1.5, True, "1", np.nan])
+def test_numbers_of_rounds_or_of_examples_that_are_none(count: Any) -> None:
     with pytest.raises(ValueError, match=r"^max_rounds: expected None or an integer >= 0, got"):
-        clinic(max_rounds=rounds)
+        clinic(max_rounds=count)
+    with pytest.raises(ValueError, match=r"^n: expected an integer >= 0, got"):
+        Sessions(TreesInOrder(forest_of(TREES)), seller_of(PRICES), count)
 
 
 def test_a_round_keeps_the_cap() -> None:
@@ -196,6 +198,7 @@ def test_a_round_keeps_the_cap() -> None:
         ({"hdl": 1, "ldl": 2}, r"^feature: expected the name of a feature or a column 0\.\.4, got 'ldl'"),
         ({}, r"^round: expected values of hdl, scan, sugar, weight, got none$"),
         ({"hdl": 1, "scan": "high"}, r"^scan: expected a number, got 'high'$"),
+        ({"hdl": 1, "scan": "1_000"}, r"^scan: expected a number, got '1_000'$"),
         ({"hdl": 1, "scan": np.inf}, "^scan: expected finite float32 values or NaN, got"),
     ],
 )

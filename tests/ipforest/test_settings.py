@@ -101,6 +101,18 @@ def test_a_field_is_named_as_the_estimator_has_it(change: Any, message: str) -> 
         change()
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_what_a_field_refuses_it_refuses_by_its_name(kind: type[Settings]) -> None:
+    told: dict[str, str] = {}
+    for field in kind().get_params():
+        for value in ("x", 0.5, -1, [], {}, [None], object(), np.nan, np.arange(2)):
+            try:
+                kind(**{field: value})
+            except (TypeError, ValueError) as problem:
+                told[str(problem)] = f"{kind.parameter}.{field}: expected "
+    assert all(message.startswith(expected) for message, expected in told.items())
+
+
 def test_what_is_given_is_the_start_of_what_is_changed() -> None:
     model = AdaptGbrt(RandomForestClassifier(), growth=PairGrowth(max_depth=2))
     model.set_params(growth__charge="node", growth__max_bins=16)

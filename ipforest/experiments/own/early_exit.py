@@ -17,7 +17,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.options import Answer, Option, choose, levels, majority, record_both
+from ipforest.experiments.options import Answer, Option, choose, constant, levels, record_both
 from ipforest.experiments.parts import Parts, split_parts
 from ipforest.experiments.peers import read_boosted
 from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
@@ -117,11 +117,11 @@ def load(name: str, seed: int) -> Parts:
 def _cegb(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
     """Train LightGBM with penalties on what is bought: by an example (CEGB, lazy), or by the model (coupled)."""
     n_samples, n_features = parts.X_train.shape
-    plain, stopped = [majority(parts)], _no_options()
+    plain, stopped = [constant(parts)], _no_options()
     for trees in penalised(parts, n_trees, seed, cegb_penalty_feature_lazy=[1.0] * n_features):
         plain += _cut_off(trees, parts)
         _stop(TreesInOrder(trees), parts, stopped)
-    coupled = [majority(parts)]
+    coupled = [constant(parts)]
     for trees in penalised(parts, n_trees, seed, cegb_penalty_feature_coupled=[float(n_samples)] * n_features):
         coupled += _cut_off(trees, parts)
     return {**_named("CEGB", plain, stopped), "CEGB coupled, plain": coupled}
@@ -171,7 +171,7 @@ def _budget_rf(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]
 
 def _over_budgets(name: str, model: BudgetedEstimator, parts: Parts) -> dict[str, list[Option]]:
     """Take a model at its own budgets, and stopped, with its trees in greedy order."""
-    plain, stopped = [majority(parts)], _no_options()
+    plain, stopped = [constant(parts)], _no_options()
     for budget in INNER_BUDGETS:
         policy = model.at_budget(budget).policy()
         if not isinstance(policy, TreesInOrder):

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.options import Option, choose, levels, majority, record_both
+from ipforest.experiments.options import Option, choose, constant, levels, record_both
 from ipforest.experiments.own.early_exit import BUDGETS, N_LEVELS, load, penalised
 from ipforest.experiments.parts import Parts
 from ipforest.experiments.rows import gains, grouped, mean_and_error
@@ -70,7 +70,7 @@ def run(cell: Cell) -> list[Record]:
     records = []
     for n_held_out in (parts.y_validation.size, FEW):
         for name, guarded in GUARDS.items():
-            options: list[Option] = [majority(parts)]
+            options: list[Option] = [constant(parts)]
             for validation, test in recorded:
                 options += levels(guarded.rule, validation.of(np.arange(n_held_out)), test, N_LEVELS, guarded.n_folds)
             chosen = [choose(options, budget) for budget in budgets]

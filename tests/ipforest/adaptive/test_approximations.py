@@ -163,7 +163,7 @@ def test_a_pruned_forest_buys_on_demand() -> None:
         (
             lambda: AdaptLin(TREE, search=GateSearch(shares=[])),
             ValueError,
-            r"^search\.shares: expected numbers from 0 to 1, got none$",
+            r"^search\.shares: expected a sequence of 1 or more, got \[\]$",
         ),
         (
             lambda: AdaptLin(TREE, search=GateSearch(shares=[1])),

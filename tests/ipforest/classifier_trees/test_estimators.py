@@ -222,7 +222,7 @@ def test_a_weak_learner_costs_its_evaluation_once_and_its_tests() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CSTC(loss="hinge"), r"^loss: expected one of squared, logistic, got 'hinge'$"),
+        (lambda: CSTC(loss="hinge"), r"^loss: expected one of 'squared', 'logistic', got 'hinge'$"),
         (
             lambda: CSTC(objective=TreeObjective(structure="oak")),
             r"^objective\.structure: expected one of 'pruned', 'greedy', 'full', got 'oak'$",
@@ -240,7 +240,7 @@ def test_a_weak_learner_costs_its_evaluation_once_and_its_tests() -> None:
         (lambda: CSCC(validation_fraction=1.0), r"^validation_fraction: "),
         (
             lambda: AndOrCascade(objective=AndOrObjective(limits=[])),
-            r"^objective\.limits: expected the largest price of each stage, ascending, got \[\]$",
+            r"^objective\.limits: expected a sequence of 1 or more, got \[\]$",
         ),
         (
             lambda: AndOrCascade(objective=AndOrObjective(limits=[2, 1])),

@@ -94,6 +94,8 @@ def test_trees_for_all_classes_add_to_every_margin() -> None:
         BoostedTrees(**{**fields, "link": "probit"})
     with pytest.raises(ValueError, match=r"base_score: expected shape \(3,\), got \(2,\)"):
         BoostedTrees(**{**fields, "base_score": [10, 20]})
+    with pytest.raises(ValueError, match="base_score: expected finite numbers, got nan"):
+        BoostedTrees(**{**fields, "base_score": [np.nan, 0, 0]})
 
 
 def test_boosted_trees_pickle_and_tell_their_size() -> None:

@@ -70,6 +70,12 @@ def test_regressors_predict_the_same(name: str, share: float) -> None:
         np.testing.assert_allclose(read(model).predict(examples), model.predict(examples), rtol=3e-6)
 
 
+def test_inner_nodes_of_xgboost_add_nothing() -> None:
+    """The library keeps thresholds and leaves in one array."""
+    trees = read(xgboost("Classifier").fit(*load_breast_cancer(return_X_y=True)))
+    assert not trees.value[~trees.is_leaf].any()
+
+
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_gaps_of_a_real_set(name: str) -> None:
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -16,10 +17,13 @@ from ipforest.experiments import frontier, frontier_summary
 from ipforest.experiments.experiment import reproduce
 from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
 from ipforest.experiments.frontier_summary import ALL, COMPOSED
-from ipforest.experiments.methods import METHODS, OURS, available
-from ipforest.experiments.options import Option, choose, least_error_in_hindsight, mix
+from ipforest.experiments.methods import METHODS, OF_NUMBERS, OURS, available
+from ipforest.experiments.options import Answer, Option, choose, least_error_in_hindsight, mix
 from ipforest.experiments.parts import half_and_quarters
+from ipforest.experiments.tasks import Task
 from ipforest.frontiers.joint_frontier import JointFrontier
+
+OF_FRONT_ENDS = {"BudgetedClassifier, mixed", "BudgetedRegressor, mixed"}
 
 
 def record(method: str, seed: int, budget: float, validation: float, error: float) -> dict[str, Any]:
@@ -136,7 +140,7 @@ def test_areas_and_ranks_are_averaged_over_data_sets() -> None:
     ]
     only_shared = [line for line in records if line["method"] != "k best, forest"]
     rows = {row["method"]: row for row in frontier_summary.summarise(only_shared) if row["data"] == ALL}
-    assert set(rows) == {"CEGB lazy", "BudgetRF", "BudgetBoost", *COMPOSED} - {"BudgetedClassifier, mixed"}
+    assert set(rows) == {"CEGB lazy", "BudgetRF", "BudgetBoost", *COMPOSED} - OF_FRONT_ENDS
     best = rows["best of ours"]
     assert [best[name] for name in ("error", "difference")] == pytest.approx([20, -10])
     assert [best[name] for name in ("relative", "relative_se")] == pytest.approx([-37.5, 12.5])
@@ -168,7 +172,7 @@ def test_a_command_that_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.
     assert main([*arguments, "--json"]) == 0
     assert [file.stat().st_mtime_ns for file in cells] == written
     rows = json.loads(capsys.readouterr().out)["rows"]
-    composed = set(COMPOSED) - {"BudgetedClassifier, mixed"}
+    composed = set(COMPOSED) - OF_FRONT_ENDS
     assert {row["method"] for row in rows} == {"k best, forest", "BudgetPrune", *composed}
     with (tmp_path / "frontier.csv").open() as file:
         assert len(list(csv.DictReader(file))) == len(rows)
@@ -178,7 +182,7 @@ def test_a_command_that_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.
 def test_unknown_methods_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["frontier", "iris", "--methods", "luck"]) == 2
     assert "methods: expected some of 'CEGB lazy', " in capsys.readouterr().err
-    assert set(OURS) <= set(METHODS)
+    assert set(OURS) <= {*METHODS, *OF_NUMBERS}
 
 
 def own_table(name: str = "own") -> datasets.Dataset:
@@ -229,6 +233,7 @@ def test_the_command_compares_on_a_table_of_words_and_missing_values(
 
 OF_A_FILE = """
 import numpy as np
+import pandas as pd
 from ipforest.experiments.options import Answer, Option
 
 def always_first(task):
@@ -318,6 +323,66 @@ def test_every_method_has_options(method: str) -> None:
     if not isinstance({**METHODS, **ABLATIONS}[method], JointFrontier):
         assert errors == sorted(errors, reverse=True)
     assert errors[-1] < 0.6 or method == "cost-complexity"  # which is blind to prices, and buys more than this
+
+
+def numbers(name: str = "numbers") -> datasets.Dataset:
+    """The first feature tells the most of a number, the second one less; five are noise."""
+    X = np.random.default_rng(0).normal(size=(160, 7))
+    y = 100 + 30 * X[:, 0] + 10 * X[:, 1] ** 2
+    return datasets.Dataset(name, X, y, tuple("abcdefg"), (), FeatureCosts([2, 1, 1, 1, 1, 1, 1]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", OF_NUMBERS)
+def test_every_method_that_predicts_numbers_has_options(method: str) -> None:
+    if not available([method]):
+        pytest.skip("needs a library")
+    steps = frontier_experiment([numbers()], [method], 1, 4).steps
+    records = steps.run(steps.cells(False, 0)[0])
+    assert len(records) == 8
+    assert all(line["validation_cost"] <= line["budget"] * (1 + 1e-9) for line in records)
+    assert all(line["auc"] is None and line["log_loss"] is None for line in records)
+    assert 0 < records[-1]["error"] < 0.9 or method == "cost-complexity"  # of the variance
+
+
+def test_a_number_costs_its_squared_error_as_a_share_of_the_variance() -> None:
+    def mean_or_first(task: Task) -> Any:
+        slope = np.polyfit(task.parts.X_train[:, 0], task.parts.y_train, 1)
+        yield Option.measured(task.parts, lambda X: Answer(np.polyval(slope, X[:, 0]), np.full(len(X), 2.0)))
+
+    data = numbers()
+    steps = frontier_experiment([data], [], 1, own_methods={"a line": mean_or_first}).steps
+    records = steps.run(steps.cells(False, 0)[0])
+    parts = half_and_quarters(data.X, data.y, 0)
+    predicted = np.polyval(np.polyfit(parts.X_train[:, 0], parts.y_train, 1), parts.X_test[:, 0])
+    lost = np.mean((predicted - parts.y_test) ** 2) / parts.y_train.var()
+    assert [records[0]["budget"], records[0]["cost"]] == [2, 2]
+    assert records[0]["error"] == pytest.approx(lost)
+    shifted = replace(data, y=7 - 3 * data.y)
+    other = frontier_experiment([shifted], [], 1, own_methods={"a line": mean_or_first}).steps
+    assert other.cells(False, 0) != steps.cells(False, 0)
+    assert other.run(other.cells(False, 0)[0])[0]["error"] == pytest.approx(lost)
+
+
+def test_numbers_are_compared_apart_from_classes_and_by_methods_that_predict_them() -> None:
+    with pytest.raises(ValueError, match="got numbers in numbers and classes in iris; compare them apart"):
+        frontier_experiment(["iris", numbers()])
+    with pytest.raises(ValueError, match=r"methods: expected some of .*'BudgetedRegressor', got 'BudgetRF'"):
+        frontier_experiment([numbers()], ["BudgetRF"])
+    with pytest.raises(ValueError, match="expected finite numbers to predict, got others"):
+        replace(numbers(), y=np.full(160, np.nan))
+    with pytest.raises(ValueError, match="data: expected parts of at least 4 examples, got 5, 2, 2"):
+        half_and_quarters(np.zeros((10, 1)), np.zeros(10), 0)
+
+
+def test_the_command_compares_what_predicts_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, table = numbers(), tmp_path / "yield.csv"
+    pd.DataFrame(data.X, columns=data.feature_names).assign(target=data.y).to_csv(table, index=False)
+    command = ["frontier", "--csv", str(table), "--target", "target", "--out", str(tmp_path / "out"), "--trees", "4"]
+    assert main([*command, "--methods", "k best, forest", "BudgetPrune", "--seeds", "1"]) == 0
+    told = capsys.readouterr()
+    assert "yield, within budgets: squared test error, % of the variance" in told.out
+    assert "so a number is predicted; with --no-regression they are classes" in told.err
 
 
 def test_a_context_says_which_block_matters() -> None:

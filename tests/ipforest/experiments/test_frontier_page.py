@@ -50,7 +50,8 @@ def test_a_page_without_the_front_end_or_a_peer_is_refused() -> None:
     for method in ("BudgetedClassifier", "CEGB lazy"):
         alone = frontier_summary.summarise([record(method, 0, 1.0, 0.1, 0.1)])
         with pytest.raises(
-            ValueError, match="methods: expected BudgetedClassifier and one that is not of this package"
+            ValueError,
+            match="methods: expected BudgetedClassifier or BudgetedRegressor and one that is not of this package",
         ):
             frontier_page(alone, "Alone", "ipforest frontier a", DAY)
 
@@ -68,6 +69,9 @@ def test_the_command_refuses_before_it_writes(tmp_path: Path, capsys: pytest.Cap
     arguments = ["frontier", "iris", "--methods", "cost-complexity", "--seeds", "1", "--trees", "4"]
     page = tmp_path / "page.md"
     assert main([*arguments, "--out", str(tmp_path / "out"), "--page", str(page)]) == 2
-    assert "methods: expected BudgetedClassifier and one that is not of this package" in capsys.readouterr().err
+    assert (
+        "methods: expected BudgetedClassifier or BudgetedRegressor and one that is not of this package"
+        in capsys.readouterr().err
+    )
     assert not page.exists()
     assert not (tmp_path / "out").exists()  # nothing was run

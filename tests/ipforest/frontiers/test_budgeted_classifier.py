@@ -31,7 +31,7 @@ from ipforest import (
     NestedStages,
     RunSettings,
 )
-from ipforest.choosing.measurement import Measurement
+from ipforest.estimator.measurement import Measurement
 from ipforest.frontiers import budgeted_classifier, work
 from ipforest.frontiers.scores import soft_error
 from ipforest.frontiers.work import TimeIsOver

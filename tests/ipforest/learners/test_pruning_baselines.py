@@ -152,7 +152,8 @@ def test_budgets(kind):
     ("options", "message"),
     [
         ({"budget": -1}, "budget: expected .* >= 0"),
-        ({"n_prunings": 1}, "n_prunings: expected at least 2, the whole forest and its roots, got 1"),
+        ({"n_prunings": 1}, "n_prunings: expected an integer >= 2, got 1"),
+        ({"n_prunings": 2.5}, "n_prunings: expected an integer >= 2, got 2.5"),
         ({"loss": "hinge"}, "loss: expected"),
         ({"feature_costs": [1, 1]}, "expected 7 prices"),
     ],

@@ -113,6 +113,7 @@ def test_without_names_rows_go_by_position(write) -> None:
         (HEART + "age,1,1,,0\n", r"expected each feature once, got 'age' in .* line 2 and .* line 6"),
         (HEART.replace("7.27", "cheap"), r"line 3, cost: expected a finite number .* got 'cheap'"),
         (HEART.replace("7.27", "-7"), r"line 3, cost: expected a number >= 0, got '-7'"),
+        (HEART.replace("7.27", "7_27"), r"line 3, cost: expected a finite number .* got '7_27'"),
         (HEART.replace("7.27", "nan"), r"line 3, cost: expected a finite number .* got 'nan'"),
         (
             HEART.replace("5.20", "6.20"),

@@ -128,3 +128,12 @@ def test_features_that_single_precision_does_not_hold_are_refused_by_line(write,
     assert numbers_of(cells, "x.csv")["b"][3] == float(cell)
     with pytest.raises(ValueError, match=expected):
         read_examples(write(f"a,b\n1,3\n2,{cell}\n", "x.csv"))
+
+
+def test_whole_numbers_that_floats_do_not_hold_apart_are_told() -> None:
+    cells = pd.DataFrame({"a": ["9007199254740992", "9007199254740993", "1e16", "1.0e16", "", "3"]})
+    told = r"^x\.csv, column a: 2 whole numbers beyond 2\^53, of which float64 holds 1 apart; subtract a constant"
+    for read in (numbers_of, typed_columns):
+        with pytest.warns(UserWarning, match=told):
+            read(cells, "x.csv")
+        read(cells.drop(index=1), "x.csv")

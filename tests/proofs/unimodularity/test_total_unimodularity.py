@@ -141,17 +141,18 @@ def test_a_refused_certificate_says_that_it_is_none():
 
 
 @pytest.mark.slow
-def test_three_thousand_random_matrices_get_the_answer_of_the_definition():
+@pytest.mark.parametrize("n_matrices", [1000, pytest.param(3000, marks=pytest.mark.long)])
+def test_random_matrices_get_the_answer_of_the_definition(n_matrices):
     rng = np.random.default_rng(11)
     positive = 0
-    for _ in range(3000):
+    for _ in range(n_matrices):
         density = rng.uniform(0.15, 0.6)
         weights = [density / 2, 1 - density, density / 2]
         matrix = rng.choice([-1, 0, 1], size=rng.integers(1, 8, size=2), p=weights)
         answer = confirmed(matrix)
         assert bool(answer) is bool(by_subdeterminants(matrix)), matrix.tolist()
         positive += bool(answer)
-    assert 1000 < positive < 2800
+    assert n_matrices / 3 < positive < n_matrices * 0.93
 
 
 @pytest.mark.parametrize("name", KNOWN)

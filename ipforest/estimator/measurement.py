@@ -4,53 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, nan
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from sklearn.metrics import r2_score
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.arrays import Array, FloatArray
 from ipforest.choosing.class_costs import costs_of
+from ipforest.session import Sessions, Unit
 
 __all__ = ["Measurement"]
 
 NORMAL_95 = 1.959964
 """Standard errors on both sides of a mean that make an interval of 95 per cent."""
-
-
-class Unit(Protocol):
-    """What is bought as one; see `ipforest.session.Unit`."""
-
-    @property
-    def name(self) -> str:
-        """How it is called."""
-
-    @property
-    def features(self) -> tuple[int, ...]:
-        """The features that it brings."""
-
-
-class Ended(Protocol):
-    """Sessions that have ended; see `ipforest.session.Sessions`."""
-
-    @property
-    def outputs(self) -> FloatArray:
-        """Class probabilities, or targets as a column."""
-
-    @property
-    def paid(self) -> FloatArray:
-        """What each example pays."""
-
-    @property
-    def bought(self) -> BoolArray:
-        """The features that each example pays for."""
-
-    @property
-    def tests(self) -> Array:
-        """How often each example tests each feature."""
-
-    def labels(self, outputs: FloatArray) -> Array:
-        """Turn outputs into predictions."""
 
 
 class Measurement(NamedTuple):
@@ -85,7 +51,7 @@ class Measurement(NamedTuple):
     r2: float | None = None
 
     @classmethod
-    def of(cls, ended: Ended, y: Array, classes: Array | None, class_costs: FloatArray | None) -> Self:
+    def of(cls, ended: Sessions, y: Array, classes: Array | None, class_costs: FloatArray | None) -> Self:
         """Average over examples whose sessions have ended."""
         guesses, paid = ended.labels(ended.outputs), ended.paid
         spread = _error_of_mean(paid)

@@ -1,0 +1,111 @@
+"""The columns of a table, and what a model sees that was computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ipforest._internal.arrays import IntArray
+from ipforest._internal.feature_names import column_of
+from ipforest.costs import FeatureCosts
+from ipforest.tabular.name_matching import closest
+
+__all__ = ["TableColumns"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableColumns:
+    """The columns of a table, and what a model sees that was computed from them.
+
+    Parameters
+    ----------
+    names : tuple of str, shape (n_columns,)
+        Or what stands for them in messages.
+    has_names : bool
+        Whether columns are known by these names, too, and not by their places alone.
+    row : array or DataFrame, shape (1, n_columns)
+        Of training; what is told stands in its place.
+    sources : ndarray of int64, shape (n_features,)
+        The column from which each feature is computed.
+    costs : FeatureCosts
+        Of the features.
+    encode : callable (table) -> examples, shape (n_samples, n_features)
+    """
+
+    names: tuple[str, ...]
+    has_names: bool
+    row: Any
+    sources: IntArray
+    costs: FeatureCosts
+    encode: Callable[[Any], Any]
+
+    def name(self, place: int) -> str:
+        """Return the name of a column."""
+        return self.names[place]
+
+    def place(self, column: Any) -> int:
+        """Find a column by its name or number.
+
+        Raises
+        ------
+        ValueError
+            There is none.
+        """
+        names = [*self.names] if self.has_names else []
+        found = column_of(column, names, len(self.names))
+        if found is not None:
+            return found
+        advice = closest(column, names) if isinstance(column, str) else ""
+        raise ValueError(
+            f"column: expected the name of a column or a number 0..{len(self.names) - 1}, got {column!r}{advice}"
+        )
+
+    def of(self, features: Sequence[int]) -> tuple[int, ...]:
+        """List the columns from which some features are computed, in the table's order."""
+        return tuple(self.costs.sources_of(features))
+
+    def named(self, features: Sequence[int]) -> str:
+        """Name the columns from which some features are computed."""
+        return ", ".join(map(self.name, self.of(features)))
+
+    def computed(self, values: Mapping[int, Any]) -> dict[int, Any]:
+        """Compute, from cells of columns, the features that follow; None stays None where it is no category.
+
+        Raises
+        ------
+        ValueError
+            A cell is of another type than its column.
+        """
+        row = self.row.copy()
+        for column, value in values.items():
+            row = _with_cell(row, column, value, self.name(column))
+        seen = np.asarray(self.encode(row), dtype=np.float64)[0]
+        return {
+            feature: None if values[source] is None and np.isnan(seen[feature]) else float(seen[feature])
+            for feature, source in enumerate(self.sources.tolist())
+            if source in values
+        }
+
+
+def _with_cell(row: Any, column: int, value: Any, name: str) -> Any:
+    """Put a cell into a row, of the type of its column, which is float where it is missing from integers."""
+    if not isinstance(row, pd.DataFrame):
+        changed = np.array(row, dtype=object if np.asarray(row).dtype.kind in "OUS" else np.float64)
+        changed[0, column] = np.nan if value is None else value
+        return changed
+    missing = np.ndim(value) == 0 and pd.isna(value)
+    kind = row.dtypes.iloc[column]
+    try:
+        if isinstance(kind, pd.CategoricalDtype) and not missing and value not in kind.categories:
+            value = None
+        cells = pd.Series([np.nan if value is None else value], index=row.index)
+        typed = cells.astype(np.float64 if missing and kind.kind in "iub" else kind)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected a value of type {kind}, as in training, got {value!r}") from None
+    changed = row.copy()
+    changed.isetitem(column, typed)
+    return changed
