@@ -390,23 +390,22 @@ class Sessions:
         ValueError
             It would pay for nothing, or want the same for ever.
         """
-        known, tests = self._progress.known, self._progress.tests
+        known = self._progress.known
         asks = wanted != ANSWERS
-        for feature in wanted[asks & ((wanted < 0) | (wanted >= known.shape[1]))][:1].tolist():
+        asked, n_features = wanted[asks], known.shape[1]
+        if asked.size and not 0 <= asked.min() <= asked.max() < n_features:
+            stray = asked.min() if asked.min() < 0 else asked.max()
+            raise ValueError(f"policy: expected to want one of {n_features} features by number, or -1, got {stray}")
+        has = known[rows[asks], asked]
+        if has.any():
             raise ValueError(
-                f"policy: expected to want one of {known.shape[1]} features by number, or -1, got {feature}"
+                f"policy: expected to want a feature that is not known, got {asked[has][0]} for an example that has it"
             )
-        for feature in wanted[asks][known[rows[asks], wanted[asks]]][:1].tolist():
+        uncounted = known[rows, before] & (self._progress.tests[rows, before] == 0) & (before != ANSWERS)
+        if self._rounds is None and uncounted.any():  # what a round orders need not be looked at
             raise ValueError(
-                f"policy: expected to want a feature that is not known, got {feature} for an example that has it"
-            )
-        if self._rounds is not None:
-            return  # what a round orders need not be looked at
-        told = np.flatnonzero((before != ANSWERS) & known[rows, before])
-        for place in told[tests[rows[told], before[told]] == 0][:1].tolist():
-            raise ValueError(
-                f"policy: expected progress.tests to count the tests of feature {before[place]}, which was wanted and "
-                "is known, got 0"
+                f"policy: expected progress.tests to count the tests of feature {before[uncounted][0]}, which was "
+                "wanted and is known, got 0"
             )
 
     def _withhold(self, rows: Rows, features: IntArray) -> None:
