@@ -301,6 +301,7 @@ class TreesInOrder:
 
     def walk(self, purse: Purse, rule: RuleTables, level: float, class_costs: FloatArray | None = None) -> TreeWalk:
         """Give a walk through the trees that a rule may stop; see `ipforest.walks.TreeWalk`."""
+        self._require_features(purse.free.size)
         trees = self.trees
         seen = SeenTrees(
             packed(trees.splits),
@@ -367,11 +368,22 @@ class TreesInOrder:
         return outlook.low[:, 0] / self.trees.n_trees, outlook.high[:, 0] / self.trees.n_trees
 
     def _splits(self, progress: Progress) -> routing.Splits:
-        """Return the tests for the kernels, which take on trust that the examples have the features."""
-        n_features = progress.values.shape[1]
-        if n_features != self.trees.n_features:
-            raise ValueError(f"progress: expected examples of {self.trees.n_features} features, got {n_features}")
+        self._require_features(progress.values.shape[1])
         return self.trees.splits
+
+    def _require_features(self, n_features: int) -> None:
+        """Require as many features as the trees were trained on: kernels take on trust that examples have them.
+
+        Raises
+        ------
+        ValueError
+            The trees were trained on other columns.
+        """
+        if n_features != self.trees.n_features:
+            raise ValueError(
+                f"policy: expected trees of {n_features} features, as many as examples have, got trees of "
+                f"{self.trees.n_features}"
+            )
 
     def _look_ahead(self, progress: Progress, rows: Rows) -> routing.Outlook:
         splits = self._splits(progress)

@@ -136,6 +136,8 @@ def refuse_other_tables(X: Any, name: str) -> None:
     kind = X.dtype.kind if isinstance(X, np.ndarray) else ""
     if kind == "V":
         raise TypeError(f"{name}: expected a table of numbers, got an array of records; use pandas.DataFrame({name})")
+    if kind == "T":
+        raise TypeError(f"{name}: expected numbers, got dtype {X.dtype}; use {name}.astype(float) if texts are numbers")
     if kind in ("M", "m"):
         raise TypeError(f"{name}: expected numbers, got dtype {X.dtype}; {DATES}")
     if getattr(X, "ndim", 2) == 1:
@@ -366,6 +368,8 @@ def _as_category(X: Any, column: Any) -> str:
 def require_one_type(y: Any) -> None:
     """Refuse labels that are missing, and texts with numbers, which have no order."""
     labels = np.asarray(y)
+    if labels.dtype.kind == "T":
+        raise ValueError(f"y: expected an array of texts or objects, got dtype {labels.dtype}; use y.astype(object)")
     if labels.dtype != object or labels.ndim != 1:
         return
     missing = pd.isna(labels)

@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 
 MAX_SHOWN = 3
+OWN_NAMES = {"feature_name_": "Column_{}", "feature_names_in_": "", "feature_names_": "{}"}
+"""Where estimators keep the names of their columns, and how they number columns without names.
+
+In this order: LightGBM, scikit-learn and XGBoost, CatBoost.
+"""
 
 
 def column_names(X: object) -> tuple[str, ...] | None:
@@ -181,9 +186,18 @@ def require_features_of(estimator: Any, n_features: int, names: Sequence[str] | 
         raise TypeError(f"estimator: expected one with n_features_in_, got {type(estimator).__name__} without it")
     if n_features != n_trained:
         raise ValueError(f"X: expected {n_trained} columns as in training, got {n_features}")
-    trained = getattr(estimator, "feature_names_in_", None)
-    if names is not None and trained is not None:
-        require_same_columns(names, [*map(str, trained)], "X", "estimator.feature_names_in_")
+    require_names_of(estimator, names)
+
+
+def require_names_of(estimator: Any, names: Sequence[str] | None) -> None:
+    """Require the columns that a fitted estimator was trained on, where both have names; see `require_features_of`."""
+    attribute = next((name for name in OWN_NAMES if getattr(estimator, name, None) is not None), None)
+    if names is None or attribute is None:
+        return
+    trained = [*map(str, getattr(estimator, attribute))]
+    numbered = [OWN_NAMES[attribute].format(column) for column in range(len(trained))]
+    if trained != numbered or set(names) == set(numbered):
+        require_same_columns(names, trained, "X", f"estimator.{attribute}")
 
 
 def as_in_training(names: Sequence[str], expected: Sequence[str]) -> list[str]:

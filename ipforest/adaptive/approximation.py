@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
 from ipforest._internal.examples import Labelled
+from ipforest._internal.feature_names import require_names_of
 from ipforest.adaptive.candidates import GatedPair, MeasuredPair, frontier_of
 from ipforest.adaptive.full_model import check_full_model, class_probabilities, cross_fitted, full_policy, log_losses
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
@@ -197,6 +198,7 @@ class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut)
         super()._take_classes(labels)
         full = unfrozen(self.estimator)
         if is_fitted(full):
+            require_names_of(full, getattr(self, "feature_names_in_", None))
             self.classes_ = np.asarray(full.classes_)
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
@@ -331,7 +333,7 @@ class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut)
         """Let a policy alone answer examples."""
         sessions = Sessions(policy, self._seller(), len(X), max_cost=max_cost)
         sessions.see(X)
-        return Answered(sessions.outputs, sessions.bought)
+        return Answered(policy.answer(sessions.progress, np.arange(len(X))), sessions.bought)
 
     def _mean_loss(self, codes: IntArray, outputs: FloatArray) -> float:
         return float(label_losses(outputs, codes, np.arange(self.classes_.size), self.class_costs_).mean())

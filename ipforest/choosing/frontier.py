@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self, SupportsFloat
 
 import numpy as np
 
-from ipforest._internal.arrays import FloatArray, IntArray, read_only
+from ipforest._internal.arrays import FloatArray, IntArray, one_line, read_only
 from ipforest._internal.rational import nonnegative_fraction
 
 __all__ = ["Frontier", "Mix", "spending_limit"]
@@ -84,9 +84,20 @@ class Frontier:
 
     @staticmethod
     def of_points(points: Iterable[tuple[SupportsFloat, SupportsFloat]]) -> Frontier:
-        """Collect models, given the cost and the loss of each."""
-        cost, loss = np.array([(float(cost), float(loss)) for cost, loss in points]).reshape(-1, 2).T
-        return Frontier(cost, loss)
+        """Collect models, given the cost and the loss of each.
+
+        Raises
+        ------
+        ValueError
+            A point is no pair of numbers, or what `Frontier` refuses.
+        """
+        pairs = []
+        for point in points:
+            if np.asarray(point, dtype=object).shape != (2,):
+                raise ValueError(f"points: expected pairs of numbers, cost and loss, got {one_line(repr(point))}")
+            cost, loss = point
+            pairs.append((float(cost), float(loss)))
+        return Frontier(*np.array(pairs).reshape(-1, 2).T)
 
     def columns(self) -> dict[str, Any]:
         """Return what is known of each model, by name."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees
@@ -183,16 +183,17 @@ def _parameters(objective: str, n_margins: int) -> dict[str, Any]:
     return {"reg_loss_param": {"scale_pos_weight": "1"}}
 
 
-def _written_base(margins: FloatArray, link: str) -> tuple[list[float], list[tuple[int, float]]]:
-    """Return base scores as XGBoost holds them, and leaves (margin, value) that stand for those it would round."""
-    scores = {"logit": expit, "log": np.exp}.get(link, np.asarray)(margins)
-    written = [_short(score) for score in scores.tolist()]
+def _written_base(margins: FloatArray, link: str) -> tuple[float, list[tuple[int, float]]]:
+    """Return the base score as XGBoost holds it, and leaves (margin, value) where one number would not do.
+
+    XGBoost before 3.1 takes one number, and passes over several.
+    """
+    written = _short(float({"logit": expit, "log": np.exp}.get(link, np.asarray)(margins[0])))
     with np.errstate(divide="ignore"):
         found = _base_margins(json.dumps(written), link, margins.size)
     if (np.abs(found - margins) <= ROUNDING * np.maximum(1.0, np.abs(margins))).all():
         return written, []
-    neutral = {"logit": 0.5, "log": 1.0}.get(link, 0.0)
-    return [neutral] * margins.size, [*enumerate(margins.tolist())]
+    return {"logit": 0.5, "log": 1.0}.get(link, 0.0), [*enumerate(margins.tolist())]
 
 
 def _short(value: float) -> float:
@@ -212,14 +213,17 @@ def _written_tree(
     trees: BoostedTrees, start: int, stop: int, column: int, factor: float, number: int
 ) -> dict[str, Any]:
     """Write the nodes of one tree, with what they add to one of its margins."""
-    nodes = slice(start, stop)
+    children = (trees.left[start:stop] - start, trees.right[start:stop] - start)
+    order, place = _side_by_side(*(side[~trees.is_leaf[start:stop]] for side in children))
+    nodes = start + order
     is_leaf, added = trees.is_leaf[nodes], factor * trees.value[nodes, column]
+    left, right = (np.where(is_leaf, -1, place[side[order] * ~is_leaf]).tolist() for side in children)
     with np.errstate(over="ignore"):  # all numbers are below infinity: where LightGBM tests whether a value is missing
         above = np.nextafter(trees.float32_thresholds()[nodes], np.float32(np.inf))
     return _tree(
         number,
-        np.where(is_leaf, -1, trees.left[nodes] - start).tolist(),
-        np.where(is_leaf, -1, trees.right[nodes] - start).tolist(),
+        left,
+        right,
         np.where(is_leaf, 0, trees.feature[nodes]).tolist(),
         [
             _short(leaf) if ends else float(str(test))
@@ -227,6 +231,24 @@ def _written_tree(
         ],
         np.where(is_leaf, 0, trees.missing_left[nodes]).tolist(),
     )
+
+
+def _side_by_side(left: Array, right: Array) -> tuple[IntArray, IntArray]:
+    """Order the nodes of a tree so that right children follow left ones at once, as XGBoost takes on trust.
+
+    Parameters
+    ----------
+    left, right : ndarray of int, shape (n_internal,)
+        The children of each node that has any.
+
+    Returns
+    -------
+    order, place : ndarray of int64, shape (n_nodes,)
+        The node at each place, and the place of each node; a tree that is so ordered stays as it is.
+    """
+    pairs = np.column_stack([left, right])
+    order = np.append(0, pairs[np.argsort(left)].ravel()).astype(np.int64)
+    return order, np.argsort(order)
 
 
 def _tree(

@@ -23,7 +23,7 @@ from ipforest.choosing.measures import read_scoring
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble.categories import FROM_DTYPE, Categories
 from ipforest.ensemble.libraries import learns_categories, trained_categories
-from ipforest.estimator.checks import is_fitted
+from ipforest.estimator.checks import check_class, is_fitted
 from ipforest.estimator.given import Given
 from ipforest.estimator.held_out import (
     check_alike,
@@ -101,6 +101,12 @@ class BudgetedEstimator(BudgetedModel):
             name, _, field = key.partition("__")
             if field and name in groups:
                 changes.setdefault(name, {})[field] = params.pop(key)
+        known = self.get_params(deep=False)
+        for key in params:
+            name, _, _ = key.partition("__")
+            if name not in known:  # scikit-learn's message has the whole of str(self), which is a summary
+                kind = type(self).__name__
+                raise ValueError(f"Invalid parameter {name!r} for estimator {kind}. Valid parameters are: {[*known]}.")
         super().set_params(**params)
         for name, values in changes.items():
             given = getattr(self, name)
@@ -109,6 +115,7 @@ class BudgetedEstimator(BudgetedModel):
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
+        check_class(self)
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
         check_held_out(self.validation_fraction)
@@ -181,7 +188,10 @@ class BudgetedEstimator(BudgetedModel):
         return rows[counts]
 
     def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
-        self.frontier_ = self._train(training, validation, given, **options)
+        frontier = self._train(training, validation, given, **options)
+        if frontier is not None and not isinstance(frontier, Frontier):
+            raise TypeError(f"_train: expected to get a Frontier or None, got {type(frontier).__name__}")
+        self.frontier_ = frontier
         self._choose()
 
     def _keep_held_out(self, examples: Labelled | None) -> None:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import Field, fields
 from math import inf
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import one_line
 
-__all__ = ["check_choice", "check_each", "check_estimator", "check_integer", "check_positive", "is_fitted"]
+__all__ = [
+    "check_choice",
+    "check_class",
+    "check_each",
+    "check_estimator",
+    "check_integer",
+    "check_positive",
+    "is_fitted",
+]
 
 
 def check_integer(value: object, name: str, least: int, *, or_none: bool = False) -> None:
@@ -32,6 +42,31 @@ def check_positive(value: object, name: str) -> None:
     """Require a finite number above 0."""
     if not isinstance(value, Real) or not 0 < float(value) < inf:
         raise ValueError(f"{name}: expected a finite number > 0, got {one_line(repr(value))}")
+
+
+def check_class(estimator: Any) -> None:
+    """Require of an estimator's class that its parameters are known, and that it classifies or predicts numbers.
+
+    Raises
+    ------
+    TypeError
+        Clones would lose a parameter, or it is not told which of both it does.
+    """
+    kind = type(estimator)
+    params = estimator.get_params(deep=False)
+    declared = [each for each in fields(estimator) if each.init]
+    given = {each.name for each in declared if getattr(estimator, each.name) is not each.default}
+    fields_left = [name for base in kind.__mro__ for name, value in vars(base).items() if isinstance(value, Field)]
+    for name in [*fields_left, *sorted(given.difference(params))]:
+        raise TypeError(
+            f"{kind.__name__}: expected its parameters as fields of a dataclass, by @dataclass(eq=False, repr=False), "
+            f"or all of them in the signature of its __init__, got {name}, which clones would lose"
+        )
+    if not is_classifier(estimator) and not is_regressor(estimator):
+        bases = ", ".join(base.__name__ for base in kind.__bases__)
+        raise TypeError(
+            f"{kind.__name__}: expected ClassifierMixin or RegressorMixin as the first of its bases, got {bases}"
+        )
 
 
 def check_each(

@@ -14,6 +14,9 @@ from ipforest.walks import Walk
 
 __all__ = ["Answers", "Ready", "Seen"]
 
+_PARTS = {name for name in vars(Policy) if not name.startswith("_")} - {"may_want"}
+"""What every policy has."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
@@ -87,7 +90,19 @@ class Ready(NamedTuple):
 
     @classmethod
     def of(cls, policy: Policy, seller: Seller, max_cost: object | None, around: Ready | None) -> Self:
-        """Ask the policy for a walk, unless features come in rounds."""
+        """Ask the policy for a walk, unless features come in rounds.
+
+        Raises
+        ------
+        TypeError
+            It is no policy.
+        """
+        lacking = _PARTS.difference(dir(policy))
+        if lacking:
+            raise TypeError(
+                "policy: expected a policy as ipforest.policy describes it, such as TreesInOrder(forest), got "
+                f"{type(policy).__name__}, which has no {', '.join(sorted(lacking))}"
+            )
         at_once = None if seller.costs.delayed.any() else getattr(policy, "at_once", None)
         return cls(policy, seller, max_cost, None if at_once is None else at_once(seller.purse(max_cost)), around)
 
@@ -104,7 +119,8 @@ class Ready(NamedTuple):
         if self.walk is not None:
             table = self.table(examples)
             if table is not None:
-                return Seen(self.seller, *self.walk(table, answers=answers))
+                outputs, tests = self.walk(table, answers=answers)
+                return Seen(self.seller, self.seller.answers(outputs), tests)
         sessions = Sessions(self.policy, self.seller, examples.shape[0], max_cost=self.max_cost)
         sessions.see(examples)
         return sessions

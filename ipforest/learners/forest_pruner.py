@@ -324,7 +324,10 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         return Labelled(*(np.concatenate(both) for both in zip(left_out, held_out, strict=True)))
 
     def _choose(self) -> None:
-        self.pruning_ = self._choose_pruning()
+        pruning = self._choose_pruning()
+        if not isinstance(pruning, Pruning):
+            raise TypeError(f"_choose_pruning: expected to get a Pruning, got {type(pruning).__name__}")
+        self.pruning_ = pruning
         self.pruned_ = self._pruned()
 
     def _pruned(self) -> Any:

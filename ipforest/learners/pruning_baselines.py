@@ -50,10 +50,18 @@ class PruningSequence:
 
     @classmethod
     def of(cls, instance: PruningInstance, prunings: Iterable[Pruning], parameters: Iterable[Any]) -> PruningSequence:
-        """Evaluate prunings."""
-        chosen = tuple(prunings)
+        """Evaluate prunings.
+
+        Raises
+        ------
+        ValueError
+            There is not one parameter for each.
+        """
+        chosen, given = tuple(prunings), tuple(parameters)
+        if len(given) != len(chosen):
+            raise ValueError(f"parameters: expected one for each of {len(chosen)} prunings, got {len(given)}")
         points = [instance.evaluate(pruning) for pruning in chosen]
-        return cls(chosen, tuple(parameters), *(tuple(column) for column in zip(*points, strict=True)))
+        return cls(chosen, given, *(tuple(column) for column in zip(*points, strict=True)))
 
     @property
     def frontier(self) -> Frontier:

@@ -259,6 +259,20 @@ class Seller:
             spent += self.split_cost * tests.sum(axis=1)
         return spent
 
+    def answers(self, outputs: FloatArray) -> FloatArray:
+        """Require of what a policy answers a column for each class, or one for targets.
+
+        Raises
+        ------
+        ValueError
+            It has another shape, as of a model that was trained on other classes.
+        """
+        n_outputs = 1 if self.classes is None else self.classes.size
+        if np.ndim(outputs) != 2 or outputs.shape[1] != n_outputs:
+            columns = "one column of targets" if self.classes is None else f"{n_outputs} columns, one for each class"
+            raise ValueError(f"policy: expected answers in {columns}, got shape {np.shape(outputs)}")
+        return outputs
+
     def labels(self, outputs: FloatArray) -> Array:
         """Turn what a policy answers into predictions."""
         if self.classes is None:

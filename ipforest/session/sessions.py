@@ -142,7 +142,7 @@ class Sessions:
     @property
     def outputs(self) -> FloatArray:
         """Class probabilities, or targets as a column, from what is known so far, shape (n_samples, n_outputs)."""
-        return self._policy.answer(self._progress, np.arange(self.n_samples))
+        return self._seller.answers(self._policy.answer(self._progress, np.arange(self.n_samples)))
 
     @property
     def progress(self) -> Progress:
@@ -373,12 +373,40 @@ class Sessions:
     def _move_on(self, rows: Rows) -> None:
         """Let the policy move on; what it wants but cannot have it takes as missing, or it answers."""
         while rows.size:
-            self._wanted[rows] = self._policy.advance(self._progress, rows)
+            before, wanted = self._wanted[rows], np.asarray(self._policy.advance(self._progress, rows))
+            self._require_progress(rows, before, wanted)
+            self._wanted[rows] = wanted
             rows = rows[(self._wanted[rows] != ANSWERS) & self._progress.barred[rows, self._wanted[rows]]]
             if not self._seller.allow_missing:
                 self._wanted[rows] = ANSWERS
                 return
             self._progress.known[rows, self._wanted[rows]] = True
+
+    def _require_progress(self, rows: Rows, before: Int32Array, wanted: Array) -> None:
+        """Require that a policy counts what it was told, and wants features that there are and that are not known.
+
+        Raises
+        ------
+        ValueError
+            It would pay for nothing, or want the same for ever.
+        """
+        known = self._progress.known
+        asks = wanted != ANSWERS
+        asked, n_features = wanted[asks], known.shape[1]
+        if asked.size and not 0 <= asked.min() <= asked.max() < n_features:
+            stray = asked.min() if asked.min() < 0 else asked.max()
+            raise ValueError(f"policy: expected to want one of {n_features} features by number, or -1, got {stray}")
+        has = known[rows[asks], asked]
+        if has.any():
+            raise ValueError(
+                f"policy: expected to want a feature that is not known, got {asked[has][0]} for an example that has it"
+            )
+        uncounted = known[rows, before] & (self._progress.tests[rows, before] == 0) & (before != ANSWERS)
+        if self._rounds is None and uncounted.any():  # what a round orders need not be looked at
+            raise ValueError(
+                f"policy: expected progress.tests to count the tests of feature {before[uncounted][0]}, which was "
+                "wanted and is known, got 0"
+            )
 
     def _withhold(self, rows: Rows, features: IntArray) -> None:
         """Note that these examples cannot have these features: missing where training knew missing values."""

@@ -20,12 +20,14 @@ from sklearn.impute._iterative import IterativeImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import Normalizer
 
-from ipforest._internal.arrays import IntArray
+from ipforest._internal.arrays import IntArray, one_line
 
 __all__ = ["input_columns", "source_columns"]
 
 MIXING = (IterativeImputer, KNNImputer, Normalizer, TfidfTransformer)
 """Transformers that name each output after one input, but compute it from all."""
+
+APART = "in a ColumnTransformer give each column a transformer of its own"
 
 
 def source_columns(transformer: Any, n_inputs: int) -> IntArray:
@@ -51,7 +53,7 @@ def source_columns(transformer: Any, n_inputs: int) -> IntArray:
         column = int(np.argmax(counts != 1))
         raise ValueError(
             f"transformer: expected each column to be computed from one feature, got column {column} from "
-            f"{counts[column]}; leave such columns out, or price them yourself"
+            f"{counts[column]}; {APART}, or leave such columns out, or price them yourself"
         )
     sources: IntArray = matrix.indices.astype(np.int64)
     return sources
@@ -102,7 +104,8 @@ def _through_columns(transformer: ColumnTransformer, n_inputs: int) -> csr_array
             continue
         chosen = column_numbers(transformer, columns, n_inputs)
         selection = csr_array(eye_array(n_inputs, dtype=bool))[chosen]
-        blocks[place.start] = csr_array(input_columns(step, len(chosen)) @ selection)
+        of_one = csr_array(np.ones((place.stop - place.start, 1), dtype=bool))  # whatever their names
+        blocks[place.start] = csr_array((of_one if len(chosen) == 1 else input_columns(step, len(chosen))) @ selection)
     return csr_array(vstack([blocks[start] for start in sorted(blocks)]))
 
 
@@ -132,7 +135,13 @@ def _by_output_names(transformer: Any, n_inputs: int) -> csr_array:
     nameless = copy(transformer)
     if hasattr(nameless, "feature_names_in_"):
         del nameless.feature_names_in_
-    outputs = nameless.get_feature_names_out([f"<<{column}>>" for column in range(n_inputs)])
+    try:
+        outputs = nameless.get_feature_names_out([f"<<{column}>>" for column in range(n_inputs)])
+    except (AttributeError, TypeError, ValueError) as problem:
+        raise TypeError(
+            f"transformer: expected one that names its outputs after any names of inputs, got "
+            f"{type(transformer).__name__}, which does not: {one_line(problem)}; {APART}"
+        ) from problem
     inputs = [[int(number) for number in re.findall(r"<<(\d+)>>", str(name))] for name in outputs]
     rows = [range(n_inputs) if isinstance(transformer, MIXING) else found or range(n_inputs) for found in inputs]
     indptr = np.cumsum([0, *(len(row) for row in rows)])

@@ -256,6 +256,7 @@ def other_tables() -> dict[str, tuple[object, str]]:
     return {
         "dates": (np.full((60, 3), "2026-11-25", dtype="M8[D]"), "numbers, got dtype datetime64.*; give dates and dur"),
         "durations": (np.full((60, 3), 5, dtype="m8[s]"), "numbers, got dtype timedelta64.*; give dates and durations"),
+        "texts of numpy": (X.astype(str).astype(np.dtypes.StringDType()), r"StringDType\(\); use X.astype\(float\)"),
         "records": (frame.to_records(index=False), r"got an array of records; use pandas.DataFrame\(X\)"),
         "mapping": ({name: frame[name] for name in NAMES}, r"got a dict of columns; use pandas.DataFrame\(X\)"),
         "sparse matrix": (csr_array(X), "got a sparse matrix; .* for XGBoost it is missing"),
@@ -351,6 +352,13 @@ def test_labels_that_are_objects_are_refused_with_how_to_write_them(make, kind) 
     X, y = examples()
     with pytest.raises(ValueError, match=rf"^y: .* objects of type {kind.__name__} \(.*; use y.astype"):
         make().fit(X, pd.Series([kind(int(label)) for label in y], dtype=object))
+
+
+@each_estimator
+def test_labels_that_are_texts_of_numpy_are_refused_with_how_to_write_them(make) -> None:
+    X, y = examples()
+    with pytest.raises(ValueError, match=r"^y: .* got dtype StringDType\(\); use y.astype\(object\)$"):
+        make().fit(X, y.astype(str).astype(np.dtypes.StringDType()))
 
 
 def test_held_out_rows_in_another_order_are_refused() -> None:

@@ -1,11 +1,13 @@
 """Matching by name: what is found, and what is said of names that do not match."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from ipforest import BudgetPrune, EarlyExit
 from ipforest._internal.feature_names import (
     as_in_training,
     checked_names,
@@ -13,9 +15,11 @@ from ipforest._internal.feature_names import (
     column_numbers,
     positions_by_name,
     require_columns_of_training,
+    require_names_of,
     require_same_columns,
     values_and_names,
 )
+from ipforest.adaptive import AdaptGbrt
 
 NAMES = ("age", "sex", "chol", "fbs")
 
@@ -131,3 +135,37 @@ def test_columns_of_training(columns: list[Any], expected: tuple[str, ...] | Non
 
 def test_names_as_in_training() -> None:
     assert as_in_training(["a b", "a_b", "c d", "e"], ["a_b", "c d", "e"]) == ["a_b", "a_b", "c d", "e"]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "numbered"),
+    [("feature_names_in_", []), ("feature_names_", ["0", "1"]), ("feature_name_", ["Column_0", "Column_1"])],
+)
+def test_each_library_keeps_names_in_an_attribute_of_its_own(attribute: str, numbered: list[str]) -> None:
+    model = SimpleNamespace(**{attribute: ["a", "b_c"]})
+    require_names_of(model, ["a", "b c"])
+    require_names_of(model, None)
+    with pytest.raises(ValueError, match=rf"in the order of training, got 'b_c' in place 0 .*estimator.{attribute}"):
+        require_names_of(model, ["b_c", "a"])
+    without_names = SimpleNamespace(**{attribute: numbered})
+    require_names_of(without_names, ["a", "b"] if numbered else None)
+    if numbered:
+        with pytest.raises(ValueError, match="expected the columns in the order of training"):
+            require_names_of(without_names, numbered[::-1])
+    require_names_of(SimpleNamespace(), ["a", "b"])
+
+
+def test_names_that_lightgbm_gave_to_an_array_are_none() -> None:
+    """LightGBM 4.5 and 4.6 tell them as those of training."""
+    numbered = ["Column_0", "Column_1"]
+    require_names_of(SimpleNamespace(feature_name_=numbered, feature_names_in_=np.array(numbered)), ["a", "b"])
+
+
+@pytest.mark.parametrize("around", [EarlyExit, BudgetPrune, AdaptGbrt])
+def test_a_fitted_model_of_catboost_knows_its_columns(around: Any) -> None:
+    catboost = pytest.importorskip("catboost")
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
+    model = catboost.CatBoostClassifier(iterations=2, depth=2, verbose=0, thread_count=1, allow_writing_files=False)
+    model.fit(frame, frame["a"] > 0)
+    with pytest.raises(ValueError, match="X: expected the columns in the order of training, got 'c' in place 0"):
+        around(model, random_state=0).fit(frame.iloc[:, ::-1], frame["a"] > 0)

@@ -1,6 +1,7 @@
 """ONNX and C source: predictions equal those of the trees, missing values included; C reads no feature twice."""
 
 import ctypes
+import json
 import shutil
 import subprocess
 from dataclasses import replace
@@ -12,12 +13,14 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import (
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
 
 from ipforest.ensemble import BoostedTrees, Forest, read, write
+from ipforest.ensemble.xgboost import xgboost_text
 
 MODELS = {
     "forest": RandomForestClassifier(5, random_state=0),
@@ -134,6 +137,27 @@ def test_xgboost_predicts_the_same_at_thresholds_and_next_to_them(name: str) -> 
     assert (again.classes is None) == (trees.classes is None)
     if trees.classes is not None:
         np.testing.assert_array_equal(again.classes, trees.classes)
+
+
+def test_xgboost_finds_the_children_of_deep_trees() -> None:
+    """XGBoost takes a right child to be the node after the left one, since 3.1 below some depth only."""
+    pytest.importorskip("xgboost")
+    X = np.random.default_rng(0).normal(size=(600, 3)).astype(np.float32)
+    trees = read(GradientBoostingRegressor(n_estimators=2, max_depth=12, random_state=0).fit(X, X.sum(axis=1)))
+    inner = trees.internal_nodes
+    assert (trees.right[inner] != trees.left[inner] + 1).any()
+    for written in json.loads(xgboost_text(trees))["learner"]["gradient_booster"]["model"]["trees"]:
+        left, right = (np.array(written[f"{side}_children"]) for side in ("left", "right"))
+        np.testing.assert_array_equal(right[right >= 0], left[left >= 0] + 1)
+    np.testing.assert_allclose(margins_of(write(trees, "xgboost"), X), trees.margins(X), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["identity", "log", "multinomial logit"])
+def test_the_base_score_of_xgboost_is_one_number(name: str) -> None:
+    """Before 3.1 XGBoost passes over several, and predicts from its default."""
+    trees, _ = trees_and_examples(name)
+    learner = json.loads(xgboost_text(trees))["learner"]
+    assert isinstance(json.loads(learner["learner_model_param"]["base_score"]), float)
 
 
 @pytest.mark.parametrize("objective", ["binary:logistic", "multi:softprob", "reg:gamma", "count:poisson"])

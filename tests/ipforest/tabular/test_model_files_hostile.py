@@ -205,7 +205,9 @@ def test_what_is_derived_is_derived_again() -> None:
 def test_prices_of_other_features_do_not_reach_the_kernels(folder) -> None:
     model = load_model(folder / "model.skops")
     model.costs_ = FeatureCosts([1, 2])
-    with pytest.raises(ValueError, match=r"progress: expected examples of 4 features, got 2"):
+    with pytest.raises(
+        ValueError, match=r"policy: expected trees of 2 features, as many as examples have, got trees of 4"
+    ):
         model.session()
 
 

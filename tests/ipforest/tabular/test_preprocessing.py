@@ -101,3 +101,29 @@ def test_a_transformer_without_names_is_refused() -> None:
 
     with pytest.raises(TypeError, match=r"names its outputs .* got Nameless"):
         input_columns(Nameless().fit(FRAME), 4)
+
+
+class NamesOfFit(TransformerMixin, BaseEstimator):
+    """Names its outputs after what it was fitted to, whatever it is asked for, as some encoders of others do."""
+
+    def fit(self, X, y=None):
+        self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+        return self
+
+    def transform(self, X):
+        return pd.concat([X.iloc[:, :1], -X.iloc[:, :1]], axis=1).set_axis(["first", "second"], axis=1)
+
+    def get_feature_names_out(self, input_features=None):
+        if self.feature_names_in_.size > 0:
+            return np.array(["first", "second"], dtype=object)
+
+
+def test_what_sees_one_column_is_computed_from_it_whatever_it_is_called() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": [5.0, 6.0]})
+    transformer = ColumnTransformer([("own", NamesOfFit(), ["b"])], remainder="passthrough")
+    assert source_columns(transformer.fit(frame), 3).tolist() == [1, 1, 0, 2]
+    apart = "in a ColumnTransformer give each column a transformer of its own"
+    with pytest.raises(TypeError, match=f"names its outputs after any names of inputs, got NamesOfFit, .*; {apart}"):
+        source_columns(NamesOfFit().fit(frame), 3)
+    with pytest.raises(ValueError, match=f"computed from one feature, got column 0 from 3; {apart}, or leave such"):
+        source_columns(PCA(2).fit(frame), 3)
