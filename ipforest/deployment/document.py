@@ -343,8 +343,9 @@ def _trees(trees: Forest | BoostedTrees, features: IntArray, *, inner_nodes_answ
 def _rule(rule: FittedRule) -> dict[str, Any]:
     """Describe a rule by histories: bins of the signals so far, how keen each is to go on, and what follows it.
 
-    By thresholds it is told apart whether the signal of the first stage is 0. A rule for each stage remembers the last bin alone, so that all histories of a
-    stage are followed by the same ones; what comes after its last stage is followed by nothing.
+    By thresholds it is told apart whether the signal of the first stage is 0. A rule for each stage remembers the last
+    bin alone, so that all histories of a stage are followed by the same ones; what comes after its last stage is
+    followed by nothing.
     """
     if isinstance(rule, ThresholdStopping):
         return _histories([0, -1, 1], [1, 0, 1], [[0.0], [], []], [0.0, 0.0, inf], 1.0)

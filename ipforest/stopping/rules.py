@@ -187,7 +187,8 @@ def stopping_curve(keenness: FloatArray, paths: StoppingPaths, rounding: float =
         return sums
 
     cost, loss = summed(paths.cost), summed(paths.loss)
-    return Curve(np.concatenate([[inf], -levels, [-inf]]), np.append(cost[:1], cost), np.append(loss[:1], loss))
+    curve = Curve(np.concatenate([[inf], -levels, [-inf]]), np.append(cost[:1], cost), np.append(loss[:1], loss))
+    return curve if curve.level[1] < inf else Curve(*(column[1:] for column in curve))
 
 
 class LearntStopping(NamedTuple):

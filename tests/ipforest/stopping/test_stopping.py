@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -6,10 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestRegressor
 
 import proofs
 from ipforest import FeatureCosts
 from ipforest.stopping.certified_stopping import CertifiedStopping
+from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.paths import StoppingPaths
 from ipforest.stopping.rules import (
@@ -105,6 +108,22 @@ def test_the_first_level_stops_examples_that_are_keener_than_all_it_has_seen(rul
         assert np.all(np.diff(curve.level) <= 0)
         keenness = keenness_along(fitted, random_paths(1))
         assert np.all(stages_reached(keenness, curve.level[0]) == 0)
+
+
+def test_thresholds_stop_a_cascade_for_numbers_at_every_stage() -> None:
+    """The first answer is moved from nothing; that it moved by 0 does not make it the surest."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = X[:, 0] + X[:, 1] * (X[:, 0] > 0)
+    cascade = NestedCascade(RandomForestRegressor(10, random_state=0), stopping=ThresholdStopping(), random_state=0)
+    cascade.fit(X[:200], y[:200], X[200:], y[200:])
+    ((_, curve),) = cascade.candidates_[0].learnt
+    assert curve.level[0] == np.inf > curve.level[1]
+    assert np.unique(curve.cost).size > 20
+    assert 0 < curve.cost[1] < curve.cost[-1]
+    stopped = cascade.at_budget(2.0)
+    assert 1 <= stopped.cost(X[200:]).mean() <= 2
+    assert stopped.score(X[200:], y[200:]) > 0.5
 
 
 def test_cost_by_stage() -> None:
@@ -297,6 +316,7 @@ def test_a_rule_that_answers_otherwise_than_a_session_asks_is_refused(
 
 def test_a_rule_of_ones_own_is_taken_as_the_threshold() -> None:
     paths = random_paths(0)
+    paths = replace(paths, signal=paths.signal + 0.01)
     own, threshold = (
         learn_stopping(rule, paths, 5)[0].curve
         for rule in (answering(lambda stage, signal, memory: (1 - signal, memory)), ThresholdStopping())
