@@ -142,17 +142,35 @@ def csv_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
     lines: list[str] = []
     target: Any = SimpleNamespace(write=lines.append)
     writer = csv.writer(target, lineterminator=ENDING)  # quotes either line break; with "\n" it leaves "\r" bare
+    for row in _rows(records):
+        writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in row])
+        yield lines.pop().removesuffix(ENDING) + "\n"
+
+
+def _rows(records: Iterable[Mapping[str, Any]]) -> Iterator[list[Any]]:
+    """Give the names of the columns, then the cells of each record in their order; nothing of no records.
+
+    Raises
+    ------
+    ValueError
+        A record has other keys than the first one.
+    """
+    names: list[str] = []
     for place, record in enumerate(records):
-        for row in (record.values(),) if place else (record, record.values()):
-            writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in row])
-            yield lines.pop().removesuffix(ENDING) + "\n"
+        if not place:
+            names = [*record]
+            yield names
+        if record.keys() != {*names}:
+            raise ValueError(f"records: expected the keys {', '.join(names)}, got {', '.join(record)}")
+        yield [record[name] for name in names]
 
 
 def records_to_text(records: Sequence[dict[str, Any]]) -> str:
     """Write records of the same keys as aligned columns with a header, lines as long as they need to be."""
-    table = Table(*records[0], box=None, pad_edge=False)
-    for record in records:
-        table.add_row(*map(str, record.values()))
+    names, *lines = _rows(records)
+    table = Table(*names, box=None, pad_edge=False)
+    for line in lines:
+        table.add_row(*map(str, line))
     console = Console(file=StringIO(), width=1 << 16, markup=False, highlight=False, emoji=False, color_system=None)
     with console.capture() as captured:
         console.print(table)
@@ -161,5 +179,6 @@ def records_to_text(records: Sequence[dict[str, Any]]) -> str:
 
 def records_to_markdown(records: Sequence[Mapping[str, Any]]) -> str:
     """Write records of the same keys as a table in Markdown; nothing of none."""
-    lines = [list(records[0]), ["---"] * len(records[0]), *(record.values() for record in records)] if records else []
+    lines = [*_rows(records)]
+    lines[1:1] = [["---"] * len(line) for line in lines[:1]]
     return "\n".join(f"| {' | '.join(str(cell).replace('|', _BAR) for cell in cells)} |" for cells in lines)

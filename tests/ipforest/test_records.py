@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from ipforest import Pruning
 from ipforest._internal.delimited import unescaped
-from ipforest._internal.records import from_record, json_object, records_to_csv, to_record
+from ipforest._internal.records import (
+    from_record,
+    json_object,
+    records_to_csv,
+    records_to_markdown,
+    records_to_text,
+    to_record,
+)
 
 
 class Color(StrEnum):
@@ -95,3 +102,14 @@ def test_numbers_and_other_texts_are_written_as_they_are(cell):
     rows = [*csv.reader(StringIO(records_to_csv([{"a": cell, "b": 1}])))]
     assert rows[1][0] == ("" if cell is None else str(cell))
     assert unescaped(rows[1][0]) == rows[1][0]
+
+
+def test_cells_stand_below_their_names_whatever_order_a_record_has():
+    records = [{"cost": 1, "error": 2}, {"error": 4, "cost": 3}]
+    assert records_to_csv(records) == "cost,error\n1,2\n3,4\n"
+    assert records_to_text(records).split() == ["cost", "error", "1", "2", "3", "4"]
+    assert records_to_markdown(records).splitlines()[2:] == ["| 1 | 2 |", "| 3 | 4 |"]
+    assert records_to_markdown([]) == ""
+    for other in ({"cost": 3}, {"cost": 3, "error": 4, "rank": 1}):
+        with pytest.raises(ValueError, match="records: expected the keys cost, error, got cost"):
+            records_to_csv([records[0], other])
