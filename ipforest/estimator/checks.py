@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import one_line
+from ipforest.estimator.tags import AroundEstimator
 
 __all__ = [
     "check_choice",
@@ -62,6 +63,8 @@ def check_class(estimator: Any) -> None:
             f"{kind.__name__}: expected its parameters as fields of a dataclass, by @dataclass(eq=False, repr=False), "
             f"or all of them in the signature of its __init__, got {name}, which clones would lose"
         )
+    if isinstance(estimator, AroundEstimator):
+        return  # it is what the one within is, which is checked later
     if not is_classifier(estimator) and not is_regressor(estimator):
         bases = ", ".join(base.__name__ for base in kind.__bases__)
         raise TypeError(
