@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 
@@ -52,6 +52,12 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
     estimator: Any = checked(None, check_estimator, or_none=True)
     _: KW_ONLY
     n_jobs: int | None = None
+
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
+        if not is_classifier(self._inner) and not is_regressor(self._inner):
+            raise TypeError(f"estimator: expected a classifier or a regressor, got {type(self._inner).__name__}")
 
     @abstractmethod
     def _alternatives(self, training: Labelled, validation: Labelled, given: Given) -> list[tuple[Stage, ...]]:

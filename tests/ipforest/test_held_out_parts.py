@@ -9,6 +9,7 @@ import pytest
 from budgeted_estimators import CLASSIFIERS, REGRESSORS
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.cluster import KMeans
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -328,6 +329,12 @@ def test_a_bag_of_models_without_weights_draws_examples() -> None:
     model = EarlyExit(BudgetRF(2, random_state=0), random_state=0)
     assert BaggingClassifier(model, 2, random_state=0).fit(X, Y).score(X, Y) > 0.7
     assert has_fit_parameter(EarlyExit(BudgetRF(2, random_state=0).fit(X, Y)), "sample_weight")
+
+
+@pytest.mark.parametrize("make", [NestedCascade, BranchingCascade])
+def test_cascades_refuse_what_predicts_neither_classes_nor_numbers(make: Any) -> None:
+    with pytest.raises(TypeError, match="^estimator: expected a classifier or a regressor, got KMeans$"):
+        make(KMeans(2)).fit(X, Y)
 
 
 @pytest.mark.parametrize(
