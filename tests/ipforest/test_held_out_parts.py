@@ -333,7 +333,7 @@ def test_a_bag_of_models_without_weights_draws_examples() -> None:
 
 @pytest.mark.parametrize("make", [NestedCascade, BranchingCascade])
 def test_cascades_refuse_what_predicts_neither_classes_nor_numbers(make: Any) -> None:
-    with pytest.raises(TypeError, match="^estimator: expected a classifier or a regressor, got KMeans$"):
+    with pytest.raises(TypeError, match=r"^estimator: expected a classifier or a regressor, got KMeans$"):
         make(KMeans(2)).fit(X, Y)
 
 
