@@ -129,8 +129,8 @@ def _read(kind: Any, value: Any, name: str) -> Any:
 
 
 def records_to_csv(records: Sequence[dict[str, Any]]) -> str:
-    """Write records of the same keys as CSV with a header; see `csv_lines`."""
-    return "".join(csv_lines(records))
+    """Write records as CSV with a header of all their keys; what a record lacks is empty. See `csv_lines`."""
+    return "".join(csv_lines(_completed(records)))
 
 
 def csv_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -142,35 +142,24 @@ def csv_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
     lines: list[str] = []
     target: Any = SimpleNamespace(write=lines.append)
     writer = csv.writer(target, lineterminator=ENDING)  # quotes either line break; with "\n" it leaves "\r" bare
-    for row in _rows(records):
-        writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in row])
-        yield lines.pop().removesuffix(ENDING) + "\n"
-
-
-def _rows(records: Iterable[Mapping[str, Any]]) -> Iterator[list[Any]]:
-    """Give the names of the columns, then the cells of each record in their order; nothing of no records.
-
-    Raises
-    ------
-    ValueError
-        A record has other keys than the first one.
-    """
-    names: list[str] = []
     for place, record in enumerate(records):
-        if not place:
-            names = [*record]
-            yield names
-        if record.keys() != {*names}:
-            raise ValueError(f"records: expected the keys {', '.join(names)}, got {', '.join(record)}")
-        yield [record[name] for name in names]
+        for row in (record.values(),) if place else (record, record.values()):
+            writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in row])
+            yield lines.pop().removesuffix(ENDING) + "\n"
+
+
+def _completed(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Give all records the same keys in the same order; what one lacks is an empty text."""
+    names = dict.fromkeys((name for record in records for name in record), "")
+    return [{**names, **record} for record in records]
 
 
 def records_to_text(records: Sequence[dict[str, Any]]) -> str:
-    """Write records of the same keys as aligned columns with a header, lines as long as they need to be."""
-    names, *lines = _rows(records)
-    table = Table(*names, box=None, pad_edge=False)
-    for line in lines:
-        table.add_row(*map(str, line))
+    """Write records as aligned columns with a header of all their keys, lines as long as they need to be."""
+    completed = _completed(records)
+    table = Table(*completed[0], box=None, pad_edge=False)
+    for record in completed:
+        table.add_row(*map(str, record.values()))
     console = Console(file=StringIO(), width=1 << 16, markup=False, highlight=False, emoji=False, color_system=None)
     with console.capture() as captured:
         console.print(table)
@@ -178,7 +167,8 @@ def records_to_text(records: Sequence[dict[str, Any]]) -> str:
 
 
 def records_to_markdown(records: Sequence[Mapping[str, Any]]) -> str:
-    """Write records of the same keys as a table in Markdown; nothing of none."""
-    lines = [*_rows(records)]
-    lines[1:1] = [["---"] * len(line) for line in lines[:1]]
+    """Write records as a table in Markdown with a header of all their keys; nothing of none."""
+    completed = _completed(records)
+    header = [[*line] for line in completed[:1]]
+    lines = [*header, *(["---"] * len(line) for line in header), *(record.values() for record in completed)]
     return "\n".join(f"| {' | '.join(str(cell).replace('|', _BAR) for cell in cells)} |" for cells in lines)
