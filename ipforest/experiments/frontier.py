@@ -8,6 +8,7 @@ compared seed by seed. The page `docs/frontier-protocol.md` says in advance what
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from inspect import getsource, getsourcefile, isfunction
@@ -67,8 +68,17 @@ OwnMethods: TypeAlias = Mapping[str, Method | JointFrontier]
 """Methods that are not of this package, by names that no other has."""
 
 
+def loaded(name: str) -> Dataset:
+    """Load a data set by its name; "letter" is A-M against N-Z."""
+    data = datasets.load(name)
+    if name != "letter":
+        return data
+    half = len(data.class_names) // 2
+    return replace(data, y=(data.y < half).astype(np.int64), class_names=("N to Z", "A to M"))
+
+
 def drawn(data: Dataset, seed: int, n_rows: int = PARTS[0]) -> tuple[Parts, FeatureCosts]:
-    """Draw half, a quarter and a quarter of a data set, and no more than `PARTS`; "letter" is A-M against N-Z.
+    """Draw half, a quarter and a quarter of a data set, and no more than `PARTS`.
 
     Numbers to predict have mean 0 and variance 1 on the first part.
 
@@ -78,9 +88,7 @@ def drawn(data: Dataset, seed: int, n_rows: int = PARTS[0]) -> tuple[Parts, Feat
     seed, n_rows : int
         At most so many examples to train on, and half as many to choose on.
     """
-    y = data.y
-    if data.name == "letter":
-        y = (y < len(data.class_names) // 2).astype(np.int64)
+    y = data.y.astype(np.float64) if data.is_regression else data.y
     parts = half_and_quarters(data.X, y, seed, most=(n_rows, n_rows // 2, PARTS[2]))
     return (parts.standardised() if data.is_regression else parts), data.costs
 
@@ -94,7 +102,7 @@ def budgets_for(costs: FeatureCosts) -> tuple[float, ...]:
 def run(tables: Mapping[str, Dataset], cell: Cell, own: OwnMethods | None = None) -> list[Record]:
     """Train one method on one seed's parts, and choose for each budget on the validation part."""
     name = cell["data"]
-    data = tables[name] if name in tables else datasets.load(name)
+    data = tables[name] if name in tables else loaded(name)
     parts, costs = drawn(data, cell["seed"], cell.get("most", PARTS[0]))
     task = Task(parts, costs, budgets_for(costs), cell["trees"], cell["seed"])
     choices = choices_within({**task.either(KNOWN, OF_NUMBERS), **(own or {})}[cell["method"]], task)

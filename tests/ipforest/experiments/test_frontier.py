@@ -358,10 +358,19 @@ def test_a_number_costs_its_squared_error_as_a_share_of_the_variance() -> None:
     lost = np.mean((predicted - parts.y_test) ** 2) / parts.y_train.var()
     assert [records[0]["budget"], records[0]["cost"]] == [2, 2]
     assert records[0]["error"] == pytest.approx(lost)
+    whole = frontier.drawn(replace(data, y=np.arange(160)), 0)[0]  # numbers, though none has a fraction
+    assert whole.is_regression
+    assert whole.y_train.std() == pytest.approx(1)
     shifted = replace(data, y=7 - 3 * data.y)
     other = frontier_experiment([shifted], [], 1, own_methods={"a line": mean_or_first}).steps
     assert other.cells(False, 0) != steps.cells(False, 0)
     assert other.run(other.cells(False, 0)[0])[0]["error"] == pytest.approx(lost)
+
+
+def test_a_table_of_ones_own_that_is_called_letter_is_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(datasets.DATA_VARIABLE, raising=False)
+    steps = frontier_experiment([numbers("letter")], ["k best, forest"], 1, 4).steps
+    assert 0 < steps.run(steps.cells(False, 0)[0])[-1]["error"] < 0.9
 
 
 def test_numbers_are_compared_apart_from_classes_and_by_methods_that_predict_them() -> None:
