@@ -17,8 +17,8 @@ from ipforest.experiments.frontier_summary import (
     losses,
     mean_ranks,
 )
+from ipforest.experiments.methods import FRONT_ENDS
 
-FRONT_ENDS = ("BudgetedClassifier", "BudgetedRegressor")
 COMPARED = (*FRONT_ENDS, *(f"{name}, mixed" for name in FRONT_ENDS), "best of ours", "best of ours, mixed")
 
 EXPLAINED = """*Area* is the mean test error over the budgets on a logarithmic scale, in %; differences are paired,

@@ -13,7 +13,7 @@ from scipy.stats import norm, rankdata, t
 from ipforest._internal.arrays import Array
 from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank_methods
 from ipforest.experiments.experiment import Record
-from ipforest.experiments.methods import METHODS, OURS
+from ipforest.experiments.methods import FRONT_ENDS, METHODS, OURS
 from ipforest.experiments.rows import grouped, mean_and_error, standard_error
 
 __all__ = [
@@ -75,7 +75,7 @@ COMPOSED: Mapping[str, Composed] = {
     "best of others, stopped or mixed": Composed(STOPPED_OTHERS, mixes=True),
     "best of ours": Composed(OURS),
     "best of ours, mixed": Composed(OURS, mixes=True),
-    **{f"{name}, mixed": Composed((name,), mixes=True) for name in ("BudgetedClassifier", "BudgetedRegressor")},
+    **{f"{name}, mixed": Composed((name,), mixes=True) for name in FRONT_ENDS},
 }
 """Of equal validation errors, up to rounding, the cheapest is taken. A peer's model with our stopping is on both sides.
 """
@@ -308,7 +308,7 @@ def draw(records: list[Record], rows: list[Record], *, measure: str = MEASURES[0
         draw_ranks(halves[1].add_subplot(), found)
     for place, (data, methods) in enumerate(table.items(), start=1):
         axes = upper.add_subplot(n_lines, min(3, len(table)), place)
-        hidden = METHODS.keys() - {*OURS} if "best of others" in methods else set()
+        hidden = OTHERS if "best of others" in methods else ()
         for number, method in enumerate(name for name in methods if name not in hidden):
             runs = methods[method]
             errors = 100 * np.array([errors for _, errors in runs.values()])

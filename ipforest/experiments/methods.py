@@ -61,7 +61,7 @@ from ipforest.learners.priced_booster import PricedGrowth
 from ipforest.learners.pruning_baselines import CostComplexity
 from ipforest.stopping.nested import NestedCascade
 
-__all__ = ["METHODS", "OF_NUMBERS", "OURS", "Choices", "available", "choices_within"]
+__all__ = ["FRONT_ENDS", "METHODS", "OF_NUMBERS", "OURS", "Choices", "available", "choices_within"]
 
 ALPHAS = (0, 2, 4, 8, 15, 25, 45)
 """Thresholds of BudgetRF's impurity, as far as its authors went."""
@@ -145,10 +145,10 @@ METHODS: Mapping[str, Method | JointFrontier] = {
 }
 """Options to choose among on validation, or an estimator that chooses itself."""
 
-OURS = (
-    *("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost"),
-    *("BudgetedClassifier", "BudgetedRegressor"),
-)
+FRONT_ENDS = ("BudgetedClassifier", "BudgetedRegressor")
+"""What is recommended, for classes and for numbers."""
+
+OURS = ("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost", *FRONT_ENDS)
 """What is of this package; the rest is what people use."""
 
 OF_CLASSES_ALONE = ("BudgetRF", "STreeD")

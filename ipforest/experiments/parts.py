@@ -40,7 +40,7 @@ class Parts:
     @property
     def is_regression(self) -> bool:
         """Whether numbers are predicted."""
-        return bool(np.issubdtype(self.y_train.dtype, np.floating))
+        return _are_numbers(self.y_train)
 
     def lost(self, predicted: Array, y: Array) -> float:
         """Return the share of wrong labels, or the mean squared error."""
@@ -63,6 +63,11 @@ class Parts:
         return (self.X_validation, self.y_validation), (self.X_test, self.y_test)
 
 
+def _are_numbers(y: Array) -> bool:
+    """Return whether targets are numbers, else classes."""
+    return bool(np.issubdtype(y.dtype, np.floating))
+
+
 def split(data: Dataset, seed: int) -> Parts:
     """Return the source's own train, validation and test parts, or half, a quarter and a quarter at random.
 
@@ -83,7 +88,7 @@ def split_parts(X: Array, y: Array, sizes: tuple[int, int, int], seed: int) -> P
         There are too few examples, in all or of a class, or a part is smaller than the number of classes.
     """
     train, validation, test = sizes
-    if np.issubdtype(y.dtype, np.floating):
+    if _are_numbers(y):
         if min(sizes) < MIN_OF_CLASS:
             raise ValueError(
                 f"data: expected parts of at least {MIN_OF_CLASS} examples, got {', '.join(map(str, sizes))} to train, "
