@@ -198,13 +198,19 @@ class GreedyPrune(PruningBaseline):
         left = list(range(instance.n_units))
         error, cost = instance.evaluate(instance.unpruned)
         while left and kept.any():
-            trials = [kept & self._spared(kept, unit) for unit in left]
-            points = [instance.evaluate(Pruning(trial)) for trial in trials]
+            needed = self._needed(kept)
+            trials = [kept & self._spared(kept, unit) if unit in needed else kept for unit in left]
+            points = [(error, cost) if trial is kept else instance.evaluate(Pruning(trial)) for trial in trials]
             best = min(range(len(left)), key=lambda place: _rate(points[place], error, cost))
             kept, (error, cost) = trials[best], points[best]
             prunings.append(Pruning(kept))
             given_up.append(left.pop(best))
         return PruningSequence.of(instance, prunings, given_up)
+
+    def _needed(self, kept: BoolArray) -> set[int]:
+        """List the units that the tests of kept nodes need."""
+        tested = np.unique(self.forest_.feature[self.forest_.internal_nodes[kept]])
+        return {int(unit) for feature in tested.tolist() for unit in self.costs_.units_of(feature)}
 
     def _spared(self, kept: BoolArray, unit: int) -> BoolArray:
         """Mark the internal nodes that neither need a unit nor stand below one that does."""
