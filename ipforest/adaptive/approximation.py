@@ -115,7 +115,7 @@ class GateSearch(PairSearch):
 
 
 @dataclass(eq=False, repr=False)
-class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # scikit-learn is untyped
+class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut):
     r"""Base: keep a full model for the hard examples, and answer the others by a cheap one; a gate tells them apart.
 
     .. math:: \min_{f_1, g, q} \frac{1}{N} \sum_i \big[ (1 - q_i)\, \ell(f_1(x_i), y_i) + q_i\, \ell(f_0(x_i), y_i)

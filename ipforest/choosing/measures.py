@@ -49,7 +49,7 @@ def log_odds(probability: FloatArray) -> FloatArray:
     return np.asarray(values[:, 1] if probability.shape[1] == 2 else values)
 
 
-class AnswersToScore(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class AnswersToScore(BaseEstimator):
     """What a model answered about some examples, in the form of an estimator that scorers take.
 
     Parameters

@@ -30,7 +30,7 @@ N_LENGTHS = 40
 
 
 @dataclass(eq=False, repr=False)
-class AdaBoostVotes(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class AdaBoostVotes(BaseEstimator):
     """The trees of AdaBoost as features: each votes -1 or 1.
 
     Parameters

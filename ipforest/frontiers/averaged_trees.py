@@ -33,7 +33,7 @@ BETTER_ALONE = 0.95
 """One kind is left out where the Brier score without it is so much smaller; with few examples less may be chance."""
 
 
-class MeanOfForests(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class MeanOfForests(BaseEstimator):
     """Base of `AveragedTrees` and `AveragedTreesRegressor`."""
 
     def __init__(
@@ -164,7 +164,7 @@ class MeanOfForests(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
         return tags
 
 
-class AveragedTrees(ClassifierMixin, MeanOfForests):  # type: ignore[misc]  # scikit-learn is untyped
+class AveragedTrees(ClassifierMixin, MeanOfForests):
     """Classify by the mean of the class probabilities of a random forest and of extremely randomised trees.
 
     Ensembles of different kinds have different errors, so their mean is usually better than each; where one by itself
@@ -213,7 +213,7 @@ class AveragedTrees(ClassifierMixin, MeanOfForests):  # type: ignore[misc]  # sc
         return np.asarray(self.classes_[np.argmax(probability, axis=1)])
 
 
-class AveragedTreesRegressor(RegressorMixin, MeanOfForests):  # type: ignore[misc]  # scikit-learn is untyped
+class AveragedTreesRegressor(RegressorMixin, MeanOfForests):
     """Predict a number by the mean of a random forest and of extremely randomised trees; see `AveragedTrees`.
 
     What helps is judged by the squared error out of bag.

@@ -429,7 +429,7 @@ class GrownForests(GrownFrontier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetForest(ClassifierMixin, GrownForests):
     """Classify by averaged trees that pay for features together: pruned exactly, grown anew, stopped when sure.
 
     Forests are grown at several values of lambda, the first 0; an example pays for a unit in the first tree that tests
@@ -481,7 +481,7 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
     class_costs: Any = None
 
 
-class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetForestRegressor(RegressorMixin, GrownForests):
     """Predict a number by averaged trees that pay for features together; see `BudgetForest`.
 
     All is done as there, with the squared error in place of the share of mistakes: nodes predict means, splits lower

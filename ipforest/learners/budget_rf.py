@@ -167,7 +167,7 @@ class GreedyGrowth(Settings):
 
 
 @dataclass(eq=False, repr=False)
-class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetRF(ClassifierMixin, FittedWithHeldOut):
     r"""Grow trees greedily by price per impurity, and add them until the budget is spent.
 
     Each tree is GreedyTree on a bootstrap sample: at a node of examples S the split of least risk is taken, with

@@ -226,7 +226,7 @@ class PricedBoosting(FittedWithHeldOut):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # scikit-learn is untyped
+class GreedyMiser(ClassifierMixin, PricedBoosting):
     """Classify by gradient-boosted regression trees that pay for features.
 
     Each tree is grown to least squared distance to the gradients plus `lam` times the price of its features; a feature
@@ -271,7 +271,7 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
         return float(label_losses(outputs, truth, self.classes_, self.class_costs_).mean())
 
 
-class GreedyMiserRegressor(RegressorMixin, PricedBoosting):  # type: ignore[misc]  # scikit-learn is untyped
+class GreedyMiserRegressor(RegressorMixin, PricedBoosting):
     """Predict numbers by gradient-boosted regression trees that pay for features; squared loss.
 
     Parameters and attributes are those of `PricedBoosting`; see `GreedyMiser`.

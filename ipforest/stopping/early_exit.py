@@ -34,7 +34,7 @@ GRID_STEP = Fraction(3, 2)
 
 
 @dataclass(eq=False, repr=False)
-class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):
     """Stop buying features for an example as soon as going on is not worth the price.
 
     `fit` trains the ensemble on one part of the examples and learns on the other part when to stop. Before each
