@@ -22,6 +22,7 @@ from ipforest.experiments.tasks import (
     Task,
     prefixes,
     stopped,
+    trains_with,
     whole,
 )
 from ipforest.frontiers.averaged_trees import with_best_leaves
@@ -108,18 +109,21 @@ def _per_kind(task: Task, penalty: str) -> list[float]:
     return [factor * price for price in task.prices]
 
 
+@trains_with("lightgbm")
 def cegb_lazy(task: Task) -> Iterator[Option]:
     """LightGBM; each example pays for a feature once."""
     for trees in penalised_lightgbm(task, "lazy"):
         yield from prefixes(trees, task)
 
 
+@trains_with("lightgbm")
 def cegb_coupled(task: Task) -> Iterator[Option]:
     """LightGBM; a feature is paid for once for all examples."""
     for trees in penalised_lightgbm(task, "coupled"):
         yield from prefixes(trees, task)
 
 
+@trains_with("lightgbm")
 def cegb_early_exit(task: Task) -> Iterator[Option]:
     """LightGBM with lazy penalties, stopped when sure."""
     for trees in penalised_lightgbm(task, "lazy"):
@@ -127,6 +131,7 @@ def cegb_early_exit(task: Task) -> Iterator[Option]:
         yield from stopped(trees, task)
 
 
+@trains_with("catboost")
 def catboost_penalties(task: Task) -> Iterator[Option]:
     """CatBoost with penalties that each example pays once per feature."""
     from catboost import CatBoostClassifier, CatBoostRegressor
@@ -187,11 +192,13 @@ def _forests_on_features(task: Task, order_of: Callable[[Any], IntArray]) -> Ite
             yield whole(Forest.from_sklearn(forest), task, columns)
 
 
+@trains_with("lightgbm")
 def selected_lightgbm(task: Task) -> Iterator[Option]:
     """LightGBM retrained on its k most important features per price."""
     return _boosted_on_features(task, _importance_order(task), _lightgbm)
 
 
+@trains_with("lightgbm")
 def forward_lightgbm(task: Task) -> Iterator[Option]:
     """LightGBM retrained on features found by forward selection."""
     from lightgbm import LGBMClassifier, LGBMRegressor
@@ -202,6 +209,7 @@ def forward_lightgbm(task: Task) -> Iterator[Option]:
     return _boosted_on_features(task, task.trained(_forward_order, task, quick), _lightgbm)
 
 
+@trains_with("lightgbm", "xgboost")
 def selected_xgboost(task: Task) -> Iterator[Option]:
     """XGBoost retrained on the features that LightGBM finds most important per price."""
     return _boosted_on_features(task, _importance_order(task), _xgboost)
@@ -268,6 +276,7 @@ def _squared_error(outputs: Array, truth: Array) -> float:
     return float(np.square(outputs - truth).sum()) / len(truth)
 
 
+@trains_with("pystreed", predicts_numbers=False)
 def streed(task: Task) -> Iterator[Option]:
     """STreeD: one tree, optimal for a price of mistakes, over prices; on some of the training examples."""
     return (whole(tree, task) for tree in streed_trees(task))

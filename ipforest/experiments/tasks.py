@@ -132,6 +132,16 @@ Method: TypeAlias = Callable[[Task], Iterable[Option]]
 """Trains on a task's first part, and gives all that it can do with its models."""
 
 
+def trains_with(*libraries: str, predicts_numbers: bool = True) -> Callable[[Method], Method]:
+    """Note on a method which optional libraries it needs, and whether it predicts numbers as well as classes."""
+
+    def noted(method: Method) -> Method:
+        vars(method).update(libraries=libraries, predicts_numbers=predicts_numbers)
+        return method
+
+    return noted
+
+
 def whole(trees: Forest | BoostedTrees, task: Task, columns: Array | None = None) -> Option:
     """Measure an ensemble, perhaps of some of the columns, when no example stops."""
     chosen = slice(None) if columns is None else columns
