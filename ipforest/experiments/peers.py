@@ -25,7 +25,8 @@ from ipforest.experiments.tasks import (
     trains_with,
     whole,
 )
-from ipforest.frontiers.averaged_trees import with_best_leaves
+from ipforest.frontiers.averaged_trees import bagged_forest, last_before_rise
+from ipforest.frontiers.tasks import task_of
 
 RATES = (0.05, 0.1, 0.2)
 """Learning rates that every boosted peer tries."""
@@ -184,12 +185,20 @@ def forward_forest(task: Task) -> Iterator[Option]:
 def _forests_on_features(task: Task, order_of: Callable[[Any], IntArray]) -> Iterator[Option]:
     parts = task.parts
     for max_features in task.max_features:
-        fitted = partial(task.trained, with_best_leaves, task.forest(max_features=max_features), task.leaf_sizes)
+        fitted = partial(task.trained, _with_best_leaves, task.forest(max_features=max_features), task.leaf_sizes)
         order = order_of(fitted(parts.X_train, parts.y_train))
         for k in _sizes(order.size):
             columns = np.sort(order[:k])
             forest = fitted(parts.X_train[:, columns], parts.y_train)
             yield whole(Forest.from_sklearn(forest), task, columns)
+
+
+def _with_best_leaves(forest: Any, leaf_sizes: Sequence[int], X: Array, y: Array) -> Any:
+    """Train a forest of scikit-learn with larger and larger leaves until its score out of bag rises."""
+    learnt = task_of(forest, y)
+    encoded = learnt.encoded(y)
+    grown = (bagged_forest(forest, X, y, min_samples_leaf=size) for size in leaf_sizes)
+    return last_before_rise((learnt.score(learnt.out_of_bag(each, encoded), encoded, None), each) for each in grown)[1]
 
 
 @trains_with("lightgbm")
