@@ -238,12 +238,9 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):
     loss : {"logistic", "squared"}, default="logistic"
         The former is softmax for more than two classes; the latter fits class indicators, one ensemble per class.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
-        the class of the least expected cost is predicted, and rounds are chosen by what mistakes cost; trees grow by
-        the loss.
+        What mistakes cost, as in `ipforest.EarlyExit`: the number of rounds is chosen by it; trees grow by the loss.
     scoring : {None, "total cost"}, default=None
-        With "total cost", as many rounds are taken as make what is bought and what mistakes cost together least on the
-        validation examples, in the unit of the prices; a budget is then only a limit.
+        See `ipforest.EarlyExit`.
 
     Attributes
     ----------
