@@ -26,12 +26,7 @@ from ipforest._internal.arrays import (
     read_only,
 )
 from ipforest._internal.examples import other_than_numbers, refuse_other_tables, with_nan
-from ipforest._internal.feature_names import (
-    checked_names,
-    in_pandas,
-    require_columns_of_training,
-    require_same_columns,
-)
+from ipforest._internal.feature_names import checked_names, in_pandas, require_columns_of_training, require_same_columns
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble import routing
 from ipforest.ensemble.categories import Categories
@@ -91,14 +86,7 @@ class Trees:
         a threshold that is NaN, or another comparison, dtype or number of names.
     """
 
-    NODE_FIELDS: ClassVar[tuple[str, ...]] = (
-        "left",
-        "right",
-        "feature",
-        "threshold",
-        "missing_left",
-        "category_set",
-    )
+    NODE_FIELDS: ClassVar[tuple[str, ...]] = ("left", "right", "feature", "threshold", "missing_left", "category_set")
     TREE_FIELDS: ClassVar[tuple[str, ...]] = ()
 
     tree_offsets: IntArray

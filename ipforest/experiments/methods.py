@@ -41,16 +41,7 @@ from ipforest.experiments.peers import (
     selected_xgboost,
     streed,
 )
-from ipforest.experiments.tasks import (
-    N_LEVELS,
-    RULES,
-    Method,
-    Task,
-    at_budgets,
-    fitted_to,
-    trains_with,
-    whole,
-)
+from ipforest.experiments.tasks import N_LEVELS, RULES, Method, Task, at_budgets, fitted_to, trains_with, whole
 from ipforest.frontiers.budget_boost import BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor

@@ -17,14 +17,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.experiments.options import Option
 from ipforest.experiments.streed import optimal_tree
-from ipforest.experiments.tasks import (
-    PATIENCE,
-    Task,
-    prefixes,
-    stopped,
-    trains_with,
-    whole,
-)
+from ipforest.experiments.tasks import PATIENCE, Task, prefixes, stopped, trains_with, whole
 from ipforest.frontiers.averaged_trees import bagged_forest, last_before_rise
 from ipforest.frontiers.tasks import task_of
 
@@ -86,11 +79,7 @@ def _xgboost(task: Task, rate: float, columns: Any = slice(None)) -> BoostedTree
 
     parts = task.parts
     model = task.either(XGBClassifier, XGBRegressor)(
-        n_estimators=task.n_rounds,
-        learning_rate=rate,
-        early_stopping_rounds=PATIENCE,
-        random_state=task.seed,
-        n_jobs=1,
+        n_estimators=task.n_rounds, learning_rate=rate, early_stopping_rounds=PATIENCE, random_state=task.seed, n_jobs=1
     )
     held_out = [(parts.X_validation[:, columns], parts.y_validation)]
     task.trained(model.fit, parts.X_train[:, columns], parts.y_train, eval_set=held_out, verbose=False)

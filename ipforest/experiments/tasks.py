@@ -16,13 +16,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator
-from ipforest.experiments.options import (
-    Answer,
-    Option,
-    in_sessions,
-    levels,
-    record_both,
-)
+from ipforest.experiments.options import Answer, Option, in_sessions, levels, record_both
 from ipforest.experiments.parts import Parts
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MANY_FEATURES
 from ipforest.policy import TreesInOrder

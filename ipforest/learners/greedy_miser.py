@@ -171,10 +171,7 @@ class PricedBoosting(FittedWithHeldOut):
         """Grow each tree on the residuals, at the price of the units that no tree before has used."""
         loss, n_columns = self._loss(), targets.shape[1]
         booster = PricedBooster(
-            examples,
-            self.costs_,
-            lam=float(nonnegative_fraction(self.lam, "lam")),
-            growth=self._growth,
+            examples, self.costs_, lam=float(nonnegative_fraction(self.lam, "lam")), growth=self._growth
         )
         self.base_ = loss.base(targets)
         scores = np.tile(self.base_, (len(examples), 1))

@@ -141,10 +141,7 @@ def _of_classes(answered: Answered) -> dict[str, MeasureOfRows]:
     def balanced(rows: Rows) -> float:
         return float(np.mean([recall(number)(rows) for number in np.unique(truth[rows]).tolist()]))
 
-    found: dict[str, MeasureOfRows] = {
-        "error": lambda rows: _mean(wrong, weight, rows),
-        "balanced accuracy": balanced,
-    }
+    found: dict[str, MeasureOfRows] = {"error": lambda rows: _mean(wrong, weight, rows), "balanced accuracy": balanced}
     if classes.size == 2:
         found |= {"sensitivity": recall(1), "specificity": recall(0)}
     else:
