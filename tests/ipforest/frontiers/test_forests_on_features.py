@@ -47,7 +47,7 @@ def test_trees_at_rest_answer_the_same_and_are_unpacked_only_while_they_are_in_u
 ) -> None:
     (models, _), X, _ = trained
     before = [model.predict_proba(X[:, columns]) for model, columns in zip(models, SETS, strict=True)]
-    monkeypatch.setattr("ipforest.ensemble.packed_forests.MIN_RESTING_NODES", 1)
+    monkeypatch.setattr("ipforest.ensemble.packed_forests.MIN_RESTING_BYTES", 1)
     for model, columns, answers in zip(copy.deepcopy(models), SETS, before, strict=True):
         model.ensembles_ = tuple(model.ensembles_)
         assert not any(unpacked(model.rest()))
