@@ -81,7 +81,7 @@ class ForestsAtRest(Sequence[Forest]):
 
 
 def _is_large(forest: Forest) -> bool:
-    return sum(getattr(forest, name).nbytes for name in Forest.NODE_FIELDS) >= MIN_RESTING_BYTES
+    return bool(sum(getattr(forest, name).nbytes for name in Forest.NODE_FIELDS) >= MIN_RESTING_BYTES)
 
 
 def pack_forests(forests: Sequence[Forest], columns: Sequence[IntArray]) -> dict[str, Any]:
