@@ -95,6 +95,11 @@ class Graph:
         shape = self("Concat", n_rows, [row.size], axis=0)
         return self("Expand", row[None], shape)
 
+    def any_in_groups(self, marks: str, group: str, none: str) -> str:
+        """Tell which groups of columns have a mark, all of shape (n_samples, ...); groups are numbered per column."""
+        marked = self("ScatterElements", none, group, self.cast(marks, np.int32), axis=1, reduction="max")
+        return self.cast(marked, np.bool_)
+
     def loop(self, n_times: int, state: Sequence[tuple[str, Any, int]], body: Callable[..., Any]) -> list[str]:
         """Apply a body to a state until it is done, or so many times.
 

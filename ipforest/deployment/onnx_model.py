@@ -148,11 +148,8 @@ class _Writer:
     def __init__(self, graph: Graph, document: dict[str, Any]) -> None:
         self._graph, self._document = graph, document
         self._n_features, self._classify = len(document["features"]), document["classes"] is not None
-        self._costs, n = _costs_of(document), len(document["features"])
+        self._costs = _costs_of(document)
         self._n_outputs = len(document["classes"]) if self._classify else 1
-        self._comes_with = np.zeros((n, n), dtype=bool)
-        for feature, members in enumerate(document["comes_with"]):
-            self._comes_with[feature, members] = True
         self._unit_cost = np.array(document["prices"]["unit_cost"], dtype=np.float64)
         self._units = np.array(document["prices"]["units"])
         self._X = "X"
@@ -160,6 +157,8 @@ class _Writer:
             broken = graph("Less", graph("Floor", "X"), "X")
             self._X = graph("Where", graph("And", broken, np.array(document["whole"])), np.nan, "X")
         self._n_rows = graph("Shape", "X", end=1)
+        self._none_paid = graph.repeated(self._n_rows, np.zeros(self._unit_cost.size, dtype=np.int32))
+        self._first, self._second = (graph.repeated(self._n_rows, units) for units in self._units.T)
 
     def answers(self) -> tuple[str, str]:
         """Write the whole; return probabilities or targets, and what is paid."""
@@ -182,10 +181,9 @@ class _Writer:
 
     def _spent(self, graph: Graph, bought: str) -> tuple[str, str]:
         """Give what is paid (n_samples,), and what each feature would cost in addition (n_samples, n_features)."""
-        needs = np.zeros((self._n_features, self._unit_cost.size), dtype=np.float32)
-        np.put_along_axis(needs, self._units, 1.0, axis=1)
-        needed = graph("Greater", graph("MatMul", graph.cast(bought, np.float32), needs), np.float32(0))
-        paid = graph("Or", needed, np.arange(self._unit_cost.size) == self._unit_cost.size - 1)
+        needed = (graph.any_in_groups(bought, units, self._none_paid) for units in (self._first, self._second))
+        nothing = np.arange(self._unit_cost.size) == self._unit_cost.size - 1
+        paid = graph("Or", graph("Or", *needed), nothing)
         spent = graph.summed(graph("Where", paid, self._unit_cost, 0.0))
         left = graph("Where", paid, 0.0, self._unit_cost)
         first, second = (graph("Gather", left, self._units[:, each], axis=1) for each in (0, 1))
@@ -204,8 +202,8 @@ class _Writer:
 
     def _with(self, graph: Graph, known: _Known, asked: str) -> _Known:
         """Buy what is asked for, a boolean array of shape (n_samples, n_features), with what comes with it."""
-        numbers = graph("MatMul", graph.cast(asked, np.float32), self._comes_with.astype(np.float32))
-        brought = graph("Greater", numbers, np.float32(0))
+        bought = graph.any_in_groups(asked, self._first, self._none_paid)
+        brought = graph("GatherElements", bought, self._first, axis=1)
         known = known._replace(
             known=graph("Or", known.known, brought),
             bought=graph("Or", known.bought, asked),
