@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from formulations.base import Formulation
@@ -17,14 +20,22 @@ __all__ = [
     "crowded_instances",
     "delayed_instance",
     "in_finer_units",
+    "larger_problems",
     "telling_instances",
+    "telling_problems",
 ]
 
-PRICES = {0: 2, 1: 3, 2: 1}
+PRICES = (2, 3, 1, 2, 3, 1)
 """Cost units of each unit of features, for every example."""
 FINER = 3 * 10**9
 CROWD = 6
 """Trees and examples that one unit of features joins in the crowded instances."""
+RUNGS = 6
+"""Tests of the ladder, one below the other, each with a unit."""
+FAR = (Fraction(10**4, 3), Fraction(1, 3 * 10**4))
+"""Lambdas that are neither small whole numbers nor short decimals."""
+LARGER = ((1, 3, 70, 5), (9, 1, 12, 3), (3, 2, 70, 4))
+"""Trees, depth, examples and units of the larger problems, which have at most 512 prunings."""
 
 
 def corner_instances() -> tuple[PruningInstance, ...]:
@@ -62,7 +73,7 @@ def in_finer_units(instance: PruningInstance) -> PruningInstance:
 
 
 def telling_instances(program: Formulation) -> list[PruningInstance]:
-    """Make the instances that tell formulations apart: corners, a fork, crowds and one of large integers.
+    """Make the instances that tell formulations apart: corners, a fork, a ladder, crowds and one of large integers.
 
     Parameters
     ----------
@@ -72,7 +83,41 @@ def telling_instances(program: Formulation) -> list[PruningInstance]:
     """
     corners = corner_instances()
     large = [] if program.takes == "budget" or program.variant else [in_finer_units(corners[0])]
-    return [*corners, _instance(_fork()), *crowded_instances(), *large]
+    return [*corners, _instance(_fork()), _instance(_ladder()), *crowded_instances(), *large]
+
+
+def telling_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
+    """Make the small problems that tell formulations apart: instances with their numbers, a stump at far lambdas."""
+    for instance in filter(program.fits, telling_instances(program)):
+        for number in corner_numbers(instance, program.takes):
+            yield instance, number
+    if program.takes == "lam":
+        stump = corner_instances()[0]
+        yield from ((stump, lam) for lam in FAR)
+
+
+def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
+    """Make problems of seventy examples and of nine trees, which a program that is right on small ones only gets wrong.
+
+    Their lambdas lie below the first breakpoint of the path, where all that helps is bought, and above it.
+
+    Parameters
+    ----------
+    program : Formulation
+        Variants, such as a cap on each example, may need long for three trees with seventy examples.
+    """
+    from ipforest.path_search import prune_path
+    from proofs.study.generated_forests import Shape, generated_instance
+
+    for size in LARGER[:2] if program.variant else LARGER:
+        instance = generated_instance(np.random.default_rng(0), Shape(*size))
+        if not program.fits(instance):
+            continue
+        if program.takes == "lam":
+            first, second, *_ = prune_path(instance).breakpoints
+            yield from ((instance, lam) for lam in (first / 2, (first + second) / 2))
+        else:
+            yield from ((instance, number) for number in corner_numbers(instance, program.takes))
 
 
 def delayed_instance() -> PruningInstance:
@@ -129,6 +174,21 @@ def _fork() -> SketchedTree:
     return SketchedTree(
         (-1, 0, 0, 1, 1, 2, 2), (14, 6, 6, 2, 1, 1, 2), (2, 1, 1, 0, 0, 0, 0), (*map(frozenset, needs),), (3, 5)
     )
+
+
+def _ladder() -> SketchedTree:
+    """Make a chain of tests, each of which needs a unit of its own."""
+    from proofs.study.sketch import SketchedTree
+
+    nothing = frozenset[tuple[int, int]]()
+    parent, errors = [-1], [2 * RUNGS]
+    needs = [frozenset({(0, 0)}), *(need for unit in range(1, RUNGS) for need in (frozenset({(0, unit)}), nothing))]
+    needs += [nothing, nothing]
+    for rung in range(RUNGS):
+        parent += [2 * rung - 1 if rung else 0] * 2
+        errors += [2 * (RUNGS - rung) - 2, 1]
+    splits = [int(node in parent) for node in range(len(parent))]
+    return SketchedTree((*parent,), (*errors,), (*splits,), (*needs,), (2 * RUNGS - 1,))
 
 
 def _instance(*trees: SketchedTree) -> PruningInstance:
