@@ -90,30 +90,40 @@ class ExactProgram:
     Parameters
     ----------
     program : LinearProgram
-        Its variables are bounded.
+        Its variables have bounds, or rows imply them.
     unit : Fraction, optional
         What the objective is measured in, where the program's floats are not in integers already.
 
     Raises
     ------
     ValueError
-        A variable without bounds.
+        A variable without a bound, and none that a row implies by the bounds of its other variables.
     """
 
     def __init__(self, program: LinearProgram, unit: Fraction | None = None) -> None:
-        unbounded = np.flatnonzero(~(np.isfinite(program.lower) & np.isfinite(program.upper)))
-        if unbounded.size:
-            raise ValueError(
-                f"{program.column_labels[int(unbounded[0])]}: expected a lower and an upper bound, got "
-                f"[{program.lower[unbounded[0]]}, {program.upper[unbounded[0]]}]; give the variable both"
-            )
         self.program = program
         self.columns = tuple(program.column_labels)
         self.row_names = tuple(program.row_labels)
         floats = [*program.objective.tolist(), program.constant]
         *self.objective, self.constant = map(simplest, floats) if unit is None else _in_units(floats, unit)
-        self.lower = [simplest(value) for value in program.lower.tolist()]
-        self.upper = [simplest(value) for value in program.upper.tolist()]
+        self.lower, self.upper = self._bounds()
+
+    def _bounds(self) -> tuple[list[Fraction], list[Fraction]]:
+        """Read the bounds, those that are missing off rows."""
+        lower = [_finite(value) for value in self.program.lower.tolist()]
+        upper = [_finite(value) for value in self.program.upper.tolist()]
+        missing = -1
+        while missing != (missing := lower.count(None) + upper.count(None)):
+            for entries, sense, side in self.rows:
+                for sign in {"<=": (1,), ">=": (-1,), "==": (1, -1)}[sense]:
+                    _imply(lower, upper, {j: sign * a for j, a in entries.items()}, sign * side)
+        unknown = next((j for j, bounds in enumerate(zip(lower, upper, strict=True)) if None in bounds), None)
+        if unknown is not None:
+            raise ValueError(
+                f"{self.columns[unknown]}: expected a lower and an upper bound, got [{self.program.lower[unknown]}, "
+                f"{self.program.upper[unknown]}]; give the variable both, as no rows imply them"
+            )
+        return [low for low in lower if low is not None], [high for high in upper if high is not None]
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -345,6 +355,24 @@ def _inserted(
     for k, a in others.items():
         total[k] = total.get(k, Fraction(0)) + factor * a
     return {k: a for k, a in total.items() if a}, factor * constant
+
+
+def _finite(value: float) -> Fraction | None:
+    return simplest(value) if isfinite(value) else None
+
+
+def _imply(
+    lower: list[Fraction | None], upper: list[Fraction | None], entries: dict[int, Fraction], side: Fraction
+) -> None:
+    """Fill in the bound that is missing of a row's only variable without one: entries times variables <= side."""
+    least = {j: lower[j] if a > 0 else upper[j] for j, a in entries.items()}
+    known = sum((entries[j] * bound for j, bound in least.items() if bound is not None), Fraction(0))
+    open_ones = [j for j, bound in least.items() if bound is None]
+    for j, a in entries.items():
+        bounds = upper if a > 0 else lower
+        if bounds[j] is None and not set(open_ones) - {j}:
+            own = least[j]
+            bounds[j] = (side - known + (a * own if own is not None else 0)) / a
 
 
 def _solved(program: LinearProgram) -> Solution | None:

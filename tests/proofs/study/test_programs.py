@@ -1,8 +1,11 @@
 """Programs in exact numbers: the points of mixed programs."""
 
+from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_array
 
 from ipforest.solvers.linear_program import LinearProgram
@@ -80,3 +83,26 @@ def test_a_box_of_many_continuous_columns_is_not_enumerated():
     columns = 20
     stated = program(np.ones((1, columns)), ["<="], [columns], [1] * columns, np.arange(columns) < 2)
     assert not ExactProgram(stated).enumerable
+
+
+def unbounded(stated, **bounds):
+    return replace(stated, **{name: np.array(values, dtype=np.float64) for name, values in bounds.items()})
+
+
+def test_bounds_that_rows_imply_need_not_be_given():
+    """A slack, the flow behind it, and a difference that only two rows together bound."""
+    rows = [[1, 1, 0, 0], [0, -1, 1, 0], [0, 0, 2, 3]]
+    stated = program(rows, ["==", "==", "<="], [1, 0, 8], [1] * 4, [True, False, False, False])
+    free = unbounded(stated, lower=[0, 0, 0, 0], upper=[1, np.inf, np.inf, np.inf])
+    exact = ExactProgram(free)
+    assert exact.lower == [0, 0, 0, 0]
+    assert exact.upper == [1, 1, 1, Fraction(8, 3)]
+    assert {point[3] for point in exact.integer_points()} == {0, 2, Fraction(8, 3)}
+
+
+def test_a_bound_that_no_row_implies_is_asked_for():
+    stated = program([[1, -1]], ["<="], [0], [1, 1], [True, False])
+    with pytest.raises(ValueError, match=r"v\[1\]: expected .* got \[0.0, inf\]; .* no rows imply"):
+        ExactProgram(unbounded(stated, upper=[1, np.inf]))
+    with pytest.raises(ValueError, match=r"v\[0\]: .* got \[-inf, 1.0\]"):
+        ExactProgram(unbounded(stated, lower=[-np.inf, -np.inf], upper=[1, np.inf]))
