@@ -23,6 +23,8 @@ __all__ = [
     "larger_problems",
     "telling_instances",
     "telling_problems",
+    "tower_instance",
+    "twin_instances",
 ]
 
 PRICES = (2, 3, 1, 2, 3, 1)
@@ -34,6 +36,8 @@ RUNGS = 6
 """Tests of the ladder, one below the other, each with a unit."""
 FAR = (Fraction(10**4, 3), Fraction(1, 3 * 10**4))
 """Lambdas that are neither small whole numbers nor short decimals."""
+STOREYS = 100
+"""Tests of the tower, one below the other."""
 LARGER = ((1, 3, 70, 5), (9, 1, 12, 3), (3, 2, 70, 4))
 """Trees, depth, examples and units of the larger problems, which have at most 512 prunings."""
 
@@ -133,6 +137,41 @@ def delayed_instance() -> PruningInstance:
     return Sketch((tree,), {(0, unit): PRICES[unit] for unit in (0, 1)}, Fraction(1, 2), Fraction(1), 1).instance()
 
 
+def tower_instance() -> PruningInstance:
+    """Make a chain of a hundred tests; the first and the last need units of their own."""
+    errors = [3 * (STOREYS - storey) + 9 * (storey < STOREYS) for storey in range(STOREYS + 1)]
+    return _instance(_line(errors, {0: 0, STOREYS - 1: 1}))
+
+
+def twin_instances() -> list[tuple[PruningInstance, PruningInstance]]:
+    """Make pairs of instances that differ in one thing alone; at a lambda of 1 what is best of one is not of the other.
+
+    They differ in the shape of the tree, in what nodes need, in costs of tests, in errors, in prices, and in the unit
+    of costs.
+    """
+    from proofs.study.sketch import SketchedTree
+
+    nothing: frozenset[tuple[int, int]] = frozenset()
+    root, child = frozenset({(0, 0)}), frozenset({(0, 1)})
+    errors, splits = (20, 12, 2, 0, 0), (0, 0, 0, 0, 0)
+    left = SketchedTree((-1, 0, 0, 1, 1), errors, splits, (root, child, nothing, nothing, nothing), (3,))
+    right = SketchedTree((-1, 0, 0, 2, 2), errors, splits, (root, nothing, child, nothing, nothing), (3,))
+    both = frozenset({(0, 0), (0, 1)})
+    needs = [
+        [SketchedTree((-1, 0, 0), (gain, 0, 0), (0, 0, 0), (need, nothing, nothing), (1,)) for gain, need in trees]
+        for trees in (((6, root), (5, both)), ((6, both), (5, root)))
+    ]
+    one = replace(_instance(left), example_leaf=None)
+    return [
+        (one, replace(_instance(right), example_leaf=None)),
+        (_instance(*needs[0]), _instance(*needs[1])),
+        (one, replace(one, split_cost=one.split_cost + 9)),
+        (one, replace(one, errors=one.errors // 4)),
+        (one, replace(one, acquisition_cost=one.acquisition_cost * 9)),
+        (one, replace(one, cost_unit=one.cost_unit * 9)),
+    ]
+
+
 def corner_numbers(instance: PruningInstance, takes: str) -> list[Fraction | None]:
     """Return the numbers that a formulation takes: two lambdas, or a unit below two costs of prunings, or nothing."""
     cost = instance.evaluate(instance.unpruned)[1]
@@ -178,17 +217,28 @@ def _fork() -> SketchedTree:
 
 def _ladder() -> SketchedTree:
     """Make a chain of tests, each of which needs a unit of its own."""
+    return _line([2 * (RUNGS - rung) for rung in range(RUNGS + 1)], dict(enumerate(range(RUNGS))))
+
+
+def _line(errors: list[int], units: dict[int, int]) -> SketchedTree:
+    """Make a chain of tests with the errors of its nodes from the root down, which passes one example.
+
+    Parameters
+    ----------
+    errors : list of int
+    units : dict
+        The unit that a test needs first, by its depth.
+    """
     from proofs.study.sketch import SketchedTree
 
     nothing = frozenset[tuple[int, int]]()
-    parent, errors = [-1], [2 * RUNGS]
-    needs = [frozenset({(0, 0)}), *(need for unit in range(1, RUNGS) for need in (frozenset({(0, unit)}), nothing))]
-    needs += [nothing, nothing]
-    for rung in range(RUNGS):
-        parent += [2 * rung - 1 if rung else 0] * 2
-        errors += [2 * (RUNGS - rung) - 2, 1]
-    splits = [int(node in parent) for node in range(len(parent))]
-    return SketchedTree((*parent,), (*errors,), (*splits,), (*needs,), (2 * RUNGS - 1,))
+    parent, all_errors, splits, needs = [-1], errors[:1], [1], [frozenset({(0, units[0])})]
+    for depth in range(1, len(errors)):
+        parent += [max(2 * depth - 3, 0)] * 2
+        all_errors += [errors[depth], 1]
+        splits += [int(depth < len(errors) - 1), 0]
+        needs += [frozenset({(0, units[depth])}) if depth in units else nothing, nothing]
+    return SketchedTree((*parent,), (*all_errors,), (*splits,), (*needs,), (len(parent) - 2,))
 
 
 def _instance(*trees: SketchedTree) -> PruningInstance:
