@@ -264,7 +264,7 @@ def _of_highs(file: Path, highspy: Any, highs: Any) -> LinearProgram:
     for name, low, high in zip(lp.col_names_, lp.col_lower_, lp.col_upper_, strict=False):
         if high < low == 0:
             raise ValueError(
-                f"{file}: expected a lower bound of {name}, whose upper bound is {high}, got none or 0; some tools take "
+                f"{file}: expected a lower bound of {name}, whose upper bound is {high}, got none or 0; some take "
                 "-infinity where there is none, HiGHS takes 0; write both bounds"
             )
     return _program(
