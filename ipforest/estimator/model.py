@@ -63,7 +63,7 @@ class _Keeper:
     _kept: Ready | None
 
 
-class BudgetedModel(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetedModel(_Keeper, BaseEstimator):
     """Base of the estimators that pay for features, as far as they are fitted.
 
     A subclass says in `policy` what it wants to know of examples one feature at a time. Costs, predictions and sessions
@@ -674,7 +674,7 @@ class BudgetedModel(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit-lea
         """Add the columns that a data frame lacks where the model never wants them."""
         names = list(getattr(self, "feature_names_in_", ()))
         given = column_names(X) or names
-        absent = [name for name in names if name not in given]
+        absent = set(names).difference(given)
         if not absent or not {names[feature] for feature in self._ready.policy.features.tolist()}.isdisjoint(absent):
             return X
         frame = in_pandas(X)
