@@ -30,7 +30,7 @@ from ipforest._internal.records import to_record
 from ipforest.instance import PruningInstance
 from ipforest.solvers.highs import NoOptimumError, run, run_first_order
 from ipforest.solvers.linear_program import LinearProgram
-from ipforest.testing.corners import larger_problems, telling_problems
+from ipforest.testing.corners import corner_numbers, crowded_instances, larger_problems, telling_problems
 from proofs.crosschecks.fitted_problems import draw_fitted_problem
 from proofs.integrality.vertices import is_integral
 from proofs.study import checks, matrices
@@ -292,6 +292,7 @@ class _Look:
         self.fractional: Problem | None = None
         self.telling: list[Problem] = []
         self.largest: list[Problem] = []
+        self.crowds: list[Problem] = []
         if isinstance(instances, int):
             if instances < 1:
                 raise ValueError(f"instances: expected 1 or more, got {instances}")
@@ -299,6 +300,8 @@ class _Look:
             self.large = list(islice(self._draw(MAX_NODES), instances))
             self.telling = self._problems(telling_problems(self.formulation))
             self.largest = self._problems(larger_problems(self.formulation))
+            crowds = filter(formulation.fits, crowded_instances())
+            self.crowds = self._problems((each, corner_numbers(each, formulation.takes)[0]) for each in crowds)
         elif isinstance(instances, PruningInstance):
             raise TypeError("instances: expected a number or a list of PruningInstance, got one outside a list")
         else:
@@ -351,7 +354,7 @@ class _Look:
             rows.append(self._row(RELAXATION, claim, checks.integral_vertices, few, Evidence.EXHAUSTIVE))
         claim = f"{INTEGRAL} (random objectives)"
         rows.append(
-            self._row(RELAXATION, claim, checks.integral_by_objectives, [*self.large, *self.telling], Evidence.SAMPLE)
+            self._row(RELAXATION, claim, checks.integral_by_objectives, [*self.large, *self.crowds], Evidence.SAMPLE)
         )
         found = next((row.refutation for row in rows if row.refutation is not None), None)
         self.fractional = None if found is None else found.problem
