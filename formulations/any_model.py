@@ -119,7 +119,7 @@ def read_linear_program(path: str | Path) -> LinearProgram:
         Another suffix; a file that is no text, is damaged, ends too early, or has no variables; two rows or columns of
         one name; sections and terms that are not linear, or several objectives; entries that HiGHS would leave out, as
         one that stands twice, is smaller than 1e-9, or is of no row; what is no number, such as 1,5, of which HiGHS
-        would read a part.
+        would read a part; RANGES before RHS; a negative upper bound without a lower one, which tools read in two ways.
     OSError
         The file cannot be opened.
     MissingSolverError
@@ -189,6 +189,12 @@ def _check_text(file: Path, text: str) -> None:
         )
     if is_mps:
         data = list(_data_of_mps(lines))
+        sections = [section for section, _ in data]
+        if "RANGES" in sections and "RHS" in sections[sections.index("RANGES") :]:
+            raise ValueError(
+                f"{file}: expected RHS before RANGES, got it after that, where HiGHS forgets the ranges of rows; "
+                "exchange the two sections"
+            )
         for section, words in data:
             _check_numbers(file, section, words)
         objectives = [" ".join(words[1:]) for section, words in data if section == "ROWS" and words[0].upper() == "N"]
@@ -255,6 +261,12 @@ def _of_highs(file: Path, highspy: Any, highs: Any) -> LinearProgram:
     if not lp.num_col_:
         raise ValueError(f"{file}: expected a linear program with variables, got none")
     A = _matrix_of_highs(highspy, lp)
+    for name, low, high in zip(lp.col_names_, lp.col_lower_, lp.col_upper_, strict=False):
+        if high < low == 0:
+            raise ValueError(
+                f"{file}: expected a lower bound of {name}, whose upper bound is {high}, got none or 0; some take "
+                "-infinity where there is none, HiGHS takes 0; write both bounds"
+            )
     return _program(
         A,
         np.array(lp.row_lower_),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -156,10 +156,10 @@ class ModelledFormulation(Formulation):
         if decode is not None:
             return lambda values: self._decoded(decode, model, instance, values)
         place = {variable.name: column for column, variable in enumerate(model.component_data_objects(pyo.Var))}
-        x = [place.get(f"x[{node}]", -1) for node in instance.internal_nodes.tolist()]
+        x = [place.get(name, -1) for name in _names(model, "x", instance.internal_nodes.tolist())]
         if -1 not in x:
             return lambda values: values[x]
-        z = [place.get(f"z[{node}]", -1) for node in range(instance.n_nodes)]
+        z = [place.get(name, -1) for name in _names(model, "z", range(instance.n_nodes))]
         if -1 in z:
             raise ValueError(
                 f"{self.name}: expected variables x over the internal nodes or z over all nodes, or a decoder "
@@ -193,6 +193,13 @@ class ModelledFormulation(Formulation):
             Always.
         """
         raise ValueError(f"formulation: expected one that is written as arrays, got {self.name}, a Pyomo model")
+
+
+def _names(model: Any, letter: str, nodes: Iterable[int]) -> list[str]:
+    """Name a variable's entries; those of a Reference have the names of what they stand for."""
+    component = model.component(letter)
+    stand_for = component if component is not None and component.is_reference() else {}
+    return [stand_for[node].name if node in stand_for else f"{letter}[{node}]" for node in nodes]
 
 
 def register(name: str, takes: Takes = "lam", **promises: Any) -> Callable[[Builder], Builder]:

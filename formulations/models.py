@@ -94,7 +94,7 @@ REPRESENTED = frozenset(
 def _check_components(model: pyo.ConcreteModel) -> None:
     for component in model.component_objects(active=True, descend_into=True):
         kind = component.ctype.__name__
-        if kind not in REPRESENTED:
+        if kind not in REPRESENTED and not component.is_reference():
             raise ValueError(
                 f"{component.name}: expected variables, linear constraints and an objective, got a {kind}; "
                 "write it as linear rows, or deactivate it"

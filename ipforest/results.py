@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fractions import Fraction
+from math import inf
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -101,13 +102,15 @@ def _read_fields(result: PruningResult | BudgetResult, *numbers: str) -> None:
     Raises
     ------
     TypeError, ValueError
-        The pruning is not a `Pruning`, a number is not finite, or there is no such status.
+        The pruning is not a `Pruning`, a number is not finite, the seconds are negative, or there is no such status.
     """
     object.__setattr__(result, "status", Status(result.status))
     if not isinstance(result.pruning, Pruning):
         raise TypeError(f"pruning: expected a Pruning, got {type(result.pruning).__name__}; write Pruning(kept)")
     for name in numbers:
         object.__setattr__(result, name, as_fraction(getattr(result, name), name))
+    if not 0 <= result.runtime_s < inf:
+        raise ValueError(f"runtime_s: expected seconds, a finite number >= 0, got {result.runtime_s!r}")
 
 
 def check_flow_arrays(flow: Any, n_internal: int) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from formulations.base import Formulation
@@ -17,14 +20,26 @@ __all__ = [
     "crowded_instances",
     "delayed_instance",
     "in_finer_units",
+    "larger_problems",
     "telling_instances",
+    "telling_problems",
+    "tower_instance",
+    "twin_instances",
 ]
 
-PRICES = {0: 2, 1: 3, 2: 1}
+PRICES = (2, 3, 1, 2, 3, 1)
 """Cost units of each unit of features, for every example."""
 FINER = 3 * 10**9
 CROWD = 6
 """Trees and examples that one unit of features joins in the crowded instances."""
+RUNGS = 6
+"""Tests of the ladder, one below the other, each with a unit."""
+FAR = (Fraction(10**4, 3), Fraction(1, 3 * 10**4))
+"""Lambdas that are neither small whole numbers nor short decimals."""
+STOREYS = 100
+"""Tests of the tower, one below the other."""
+LARGER = ((1, 3, 70, 5), (9, 1, 12, 3), (3, 2, 70, 4))
+"""Trees, depth, examples and units of the larger problems, which have at most 512 prunings."""
 
 
 def corner_instances() -> tuple[PruningInstance, ...]:
@@ -62,7 +77,7 @@ def in_finer_units(instance: PruningInstance) -> PruningInstance:
 
 
 def telling_instances(program: Formulation) -> list[PruningInstance]:
-    """Make the instances that tell formulations apart: corners, a fork, crowds and one of large integers.
+    """Make the instances that tell formulations apart: corners, a fork, a ladder, crowds and one of large integers.
 
     Parameters
     ----------
@@ -72,7 +87,41 @@ def telling_instances(program: Formulation) -> list[PruningInstance]:
     """
     corners = corner_instances()
     large = [] if program.takes == "budget" or program.variant else [in_finer_units(corners[0])]
-    return [*corners, _instance(_fork()), *crowded_instances(), *large]
+    return [*corners, _instance(_fork()), _instance(_ladder()), *crowded_instances(), *large]
+
+
+def telling_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
+    """Make the small problems that tell formulations apart: instances with their numbers, a stump at far lambdas."""
+    for instance in filter(program.fits, telling_instances(program)):
+        for number in corner_numbers(instance, program.takes):
+            yield instance, number
+    if program.takes == "lam":
+        stump = corner_instances()[0]
+        yield from ((stump, lam) for lam in FAR)
+
+
+def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
+    """Make problems of seventy examples and of nine trees, which a program that is right on small ones only gets wrong.
+
+    Their lambdas lie below the first breakpoint of the path, where all that helps is bought, and above it.
+
+    Parameters
+    ----------
+    program : Formulation
+        Variants, such as a cap on each example, may need long for three trees with seventy examples.
+    """
+    from ipforest.path_search import prune_path
+    from proofs.study.generated_forests import Shape, generated_instance
+
+    for size in LARGER[:2] if program.variant else LARGER:
+        instance = generated_instance(np.random.default_rng(0), Shape(*size))
+        if not program.fits(instance):
+            continue
+        if program.takes == "lam":
+            first, second, *_ = prune_path(instance).breakpoints
+            yield from ((instance, lam) for lam in (first / 2, (first + second) / 2))
+        else:
+            yield from ((instance, number) for number in corner_numbers(instance, program.takes))
 
 
 def delayed_instance() -> PruningInstance:
@@ -86,6 +135,41 @@ def delayed_instance() -> PruningInstance:
     needs = (root, branch, branch, nothing, nothing, nothing, nothing)
     tree = SketchedTree((-1, 0, 0, 1, 1, 2, 2), (9, 2, 2, 1, 0, 1, 0), (1, 0, 0, 0, 0, 0, 0), needs, ())
     return Sketch((tree,), {(0, unit): PRICES[unit] for unit in (0, 1)}, Fraction(1, 2), Fraction(1), 1).instance()
+
+
+def tower_instance() -> PruningInstance:
+    """Make a chain of a hundred tests; the first and the last need units of their own."""
+    errors = [3 * (STOREYS - storey) + 9 * (storey < STOREYS) for storey in range(STOREYS + 1)]
+    return _instance(_line(errors, {0: 0, STOREYS - 1: 1}))
+
+
+def twin_instances() -> list[tuple[PruningInstance, PruningInstance]]:
+    """Make pairs of instances that differ in one thing alone; at a lambda of 1 what is best of one is not of the other.
+
+    They differ in the shape of the tree, in what nodes need, in costs of tests, in errors, in prices, and in the unit
+    of costs.
+    """
+    from proofs.study.sketch import SketchedTree
+
+    nothing: frozenset[tuple[int, int]] = frozenset()
+    root, child = frozenset({(0, 0)}), frozenset({(0, 1)})
+    errors, splits = (20, 12, 2, 0, 0), (0, 0, 0, 0, 0)
+    left = SketchedTree((-1, 0, 0, 1, 1), errors, splits, (root, child, nothing, nothing, nothing), (3,))
+    right = SketchedTree((-1, 0, 0, 2, 2), errors, splits, (root, nothing, child, nothing, nothing), (3,))
+    both = frozenset({(0, 0), (0, 1)})
+    needs = [
+        [SketchedTree((-1, 0, 0), (gain, 0, 0), (0, 0, 0), (need, nothing, nothing), (1,)) for gain, need in trees]
+        for trees in (((6, root), (5, both)), ((6, both), (5, root)))
+    ]
+    one = replace(_instance(left), example_leaf=None)
+    return [
+        (one, replace(_instance(right), example_leaf=None)),
+        (_instance(*needs[0]), _instance(*needs[1])),
+        (one, replace(one, split_cost=one.split_cost + 9)),
+        (one, replace(one, errors=one.errors // 4)),
+        (one, replace(one, acquisition_cost=one.acquisition_cost * 9)),
+        (one, replace(one, cost_unit=one.cost_unit * 9)),
+    ]
 
 
 def corner_numbers(instance: PruningInstance, takes: str) -> list[Fraction | None]:
@@ -129,6 +213,32 @@ def _fork() -> SketchedTree:
     return SketchedTree(
         (-1, 0, 0, 1, 1, 2, 2), (14, 6, 6, 2, 1, 1, 2), (2, 1, 1, 0, 0, 0, 0), (*map(frozenset, needs),), (3, 5)
     )
+
+
+def _ladder() -> SketchedTree:
+    """Make a chain of tests, each of which needs a unit of its own."""
+    return _line([2 * (RUNGS - rung) for rung in range(RUNGS + 1)], dict(enumerate(range(RUNGS))))
+
+
+def _line(errors: list[int], units: dict[int, int]) -> SketchedTree:
+    """Make a chain of tests with the errors of its nodes from the root down, which passes one example.
+
+    Parameters
+    ----------
+    errors : list of int
+    units : dict
+        The unit that a test needs first, by its depth.
+    """
+    from proofs.study.sketch import SketchedTree
+
+    nothing = frozenset[tuple[int, int]]()
+    parent, all_errors, splits, needs = [-1], errors[:1], [1], [frozenset({(0, units[0])})]
+    for depth in range(1, len(errors)):
+        parent += [max(2 * depth - 3, 0)] * 2
+        all_errors += [errors[depth], 1]
+        splits += [int(depth < len(errors) - 1), 0]
+        needs += [frozenset({(0, units[depth])}) if depth in units else nothing, nothing]
+    return SketchedTree((*parent,), (*all_errors,), (*splits,), (*needs,), (len(parent) - 2,))
 
 
 def _instance(*trees: SketchedTree) -> PruningInstance:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ipforest._internal.arrays import FloatArray, IntArray
-from ipforest.testing.corners import corner_numbers, telling_instances
+from ipforest.testing.corners import corner_numbers, larger_problems, telling_problems
 from ipforest.testing.strategies import budgets, instances, lambdas
 
 if TYPE_CHECKING:
@@ -60,8 +60,9 @@ def check_formulation(
     """Yield the checks that a formulation must pass, as `sklearn.utils.estimator_checks` does for estimators.
 
     Every check looks at a few small instances on which each row of the known programs matters, at most two trees and
-    two examples; then it draws others with Hypothesis and shrinks the one on which it fails. A note on the exception
-    says which instance that is, as JSON that `proofs.study.problem.Problem.from_json` reads.
+    two examples; then it draws others with Hypothesis and shrinks the one on which it fails. Optimum and bound are
+    compared on larger ones, too, of seventy examples and of nine trees. A note on the exception says which instance
+    that is, as JSON that `proofs.study.problem.Problem.from_json` reads.
 
     Parameters
     ----------
@@ -150,8 +151,11 @@ def _cases(program: Formulation, max_internal: int = MAX_INTERNAL) -> st.SearchS
 
 
 def _corners(program: Formulation, own: Own = None) -> Iterator[_Case]:
-    """State the formulation for the corner and the crowded instances, one of large integers, or for one's own."""
-    for instance in filter(program.fits, telling_instances(program) if own is None else own):
+    """State the formulation for the problems that tell formulations apart, or for one's own instances."""
+    if own is None:
+        yield from (_case(program, *problem) for problem in telling_problems(program))
+        return
+    for instance in filter(program.fits, own):
         for number in corner_numbers(instance, program.takes):
             yield _case(program, instance, number)
 
@@ -230,9 +234,9 @@ def _random_goals(case: _Case) -> list[FloatArray]:
 
 
 def _over(
-    program: Formulation, own: Own, max_internal: int = MAX_INTERNAL
+    program: Formulation, own: Own, max_internal: int = MAX_INTERNAL, larger: bool = False
 ) -> Callable[[Callable[[_Case], None]], None]:
-    """Run a test over the corner cases, then over drawn ones; or over one's own."""
+    """Run a test over the corner cases, then over drawn ones, and larger ones if asked; or over one's own."""
 
     def run(test: Callable[[_Case], None]) -> None:
         def noted(case: _Case) -> None:
@@ -253,6 +257,8 @@ def _over(
             noted(case)
 
         drawn()
+        for problem in larger_problems(program) if larger else ():
+            noted(_case(program, *problem))
 
     return run
 
@@ -339,7 +345,7 @@ def _check_size_is_that_of_the_model(program: Formulation, own: Own) -> None:
 def _check_optimum_is_that_of_all_prunings(program: Formulation, own: Own) -> None:
     """Require: the optimum of its 0-1 program is the least objective of all prunings, and its point is one of them."""
 
-    @_over(program, own)
+    @_over(program, own, larger=True)
     def test(case: _Case) -> None:
         found = _optimum_and_best(case)
         if found is None:
@@ -416,7 +422,7 @@ def _fixed(program: LinearProgram, shares: tuple[FloatArray, FloatArray], prunin
 def _check_relaxation_bounds_the_optimum(program: Formulation, own: Own) -> None:
     """Require: the relaxation's optimum is at most that of all prunings, and equal if ``integral`` is promised."""
 
-    @_over(program, own)
+    @_over(program, own, larger=True)
     def test(case: _Case) -> None:
         optimum = case.optimum()
         if optimum is None:

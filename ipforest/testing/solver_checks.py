@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+import random
+import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import product
+from itertools import count, product
+from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +22,14 @@ from hypothesis import strategies as st
 
 from ipforest.results import PruningResult, Status
 from ipforest.solvers.registry import SOLVERS, SolverInfo, check_signature, checked_answer
-from ipforest.testing.corners import corner_instances, crowded_instances, delayed_instance, in_finer_units
+from ipforest.testing.corners import (
+    corner_instances,
+    crowded_instances,
+    delayed_instance,
+    in_finer_units,
+    tower_instance,
+    twin_instances,
+)
 from ipforest.testing.formulation_checks import Check, quickly
 from ipforest.testing.strategies import instances, lambdas
 
@@ -31,6 +45,11 @@ FAR = 10**7
 """A lambda far above those that instances are drawn with."""
 HASTE_S = 1e-6
 """A time limit that is over before a search begins."""
+MAX_TRIED = 10_000
+"""Prunings that are tried one by one; of more, a certificate proves the best."""
+THREADS = 4
+MAX_CALLS = 10
+"""Calls that a solver makes at each of which it is interrupted once."""
 MAX_OPTIMA = 1000
 """Optima that are kept; the checks of one solver look at fewer problems."""
 _OPTIMA: dict[tuple[str, Fraction], PruningResult] = {}
@@ -61,26 +80,28 @@ def _problems() -> Iterator[tuple[PruningInstance, Fraction]]:
 
 
 def _larger_problems() -> Iterator[tuple[PruningInstance, Fraction]]:
-    """Make problems of eight trees, and of two that many examples pass, each just above a breakpoint of its path.
+    """Make problems of eight and sixteen trees, and of two that many examples pass, just above breakpoints of the path.
 
-    There what a node needs decides whether it is kept: on the eight trees 25 of 27 triples matter. The last has more
-    than 64 examples and acquisitions, which sets of bits in one integer do not hold.
+    There what a node needs decides whether it is kept: on the eight trees 25 of 27 triples matter. Those of seventy
+    examples have more than 64 acquisitions, which sets of bits in one integer do not hold. At last comes a chain of a
+    hundred tests, all or none of which are worth their price.
     """
     from ipforest.path_search import prune_path
     from proofs.study.generated_forests import Shape, generated_instance
 
-    sizes = ((8, 2, 3, 20), (2, 3, 12, 9), (2, 2, 70, 5))
+    sizes = ((8, 2, 3, 20), (2, 3, 12, 9), (2, 2, 70, 5), (16, 3, 20, 6))
     for shape in (Shape(trees, depth, examples, units) for trees, depth, examples, units in sizes):
         instance = generated_instance(np.random.default_rng(0), shape)
         yield from ((instance, lam + Fraction(1, 10**6)) for lam in prune_path(instance).breakpoints)
+    yield from product((tower_instance(),), (Fraction(1, 5), Fraction(FAR)))
 
 
 def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tuple[str, Check]]:
     """Yield the checks that a solver must pass.
 
     Every check looks at a few small instances on which solvers differ; then it draws others with Hypothesis and shrinks
-    the one on which it fails; at last it looks at larger ones, of eight trees, of twelve and of seventy examples. A
-    note on the exception says which instance that is, as JSON.
+    the one on which it fails; at last it looks at larger ones, of eight and sixteen trees, of twelve and of seventy
+    examples, and at a chain of a hundred tests. A note on the exception says which instance that is, as JSON.
 
     Parameters
     ----------
@@ -128,14 +149,19 @@ def _solve(info: SolverInfo, instance: PruningInstance, lam: Fraction) -> Prunin
 
 
 def _optimum(instance: PruningInstance, lam: Fraction) -> PruningResult:
-    """Return the smallest optimal pruning, by trying all; once for each problem, which many checks look at."""
-    from proofs.crosschecks.brute_force import brute_force
+    """Return the smallest optimal pruning, by trying all or with a proof; once for each problem of many checks."""
+    from proofs.certificates.optimality import verify_optimality
+    from proofs.crosschecks.brute_force import brute_force, count_prunings
 
     key = instance.fingerprint(), lam
     if key not in _OPTIMA:
         if len(_OPTIMA) >= MAX_OPTIMA:
             _OPTIMA.clear()
-        _OPTIMA[key] = brute_force(instance, lam)
+        if count_prunings(instance) <= MAX_TRIED:
+            _OPTIMA[key] = brute_force(instance, lam)
+        else:
+            _OPTIMA[key] = SOLVERS["min-cut"].load()(instance, lam)
+            assert verify_optimality(instance, _OPTIMA[key])
     return _OPTIMA[key]
 
 
@@ -262,6 +288,81 @@ def _check_is_deterministic(info: SolverInfo) -> None:
         assert instance.fingerprint() == before, "the instance was changed"
 
 
+def _check_another_instance_is_not_remembered(info: SolverInfo) -> None:
+    """Require of an exact solver: it tells instances apart that differ in one thing alone, in either order."""
+    if not info.exact:
+        return
+    for pair in twin_instances():
+        for instance in (*pair, *pair[::-1]):
+            found, best = _solve(info, instance, Fraction(1)).objective, _optimum(instance, Fraction(1)).objective
+            assert found == best, f"finds {found} after an instance that differs in one thing: the optimum is {best}"
+
+
+def _check_threads_do_not_disturb_each_other(info: SolverInfo) -> None:
+    """Require: asked from several threads at once, it gives the answers that it gives alone."""
+    problems = list(product(corner_instances(), CORNER_LAMBDAS))
+
+    def answer(problem: tuple[PruningInstance, Fraction]) -> tuple[PruningInstance, Fraction, Fraction]:
+        result = _solve(info, *problem)
+        return problem[0], result.objective, result.bound
+
+    alone = [answer(problem)[1:] for problem in problems]
+    with ThreadPoolExecutor(THREADS) as pool:
+        together = [found[1:] for found in pool.map(answer, problems * THREADS)]
+    assert together == alone * THREADS, "another answer when it is asked from several threads at once"
+
+
+def _check_interrupt_is_passed_on(info: SolverInfo) -> None:
+    """Require: an interrupt in one of the functions that it calls ends it, or gives a result, interrupted or proved."""
+    instance, lam = corner_instances()[-1], CORNER_LAMBDAS[0]
+    solver = inspect.unwrap(info.load())
+    code = getattr(solver, "__code__", None)
+    _solve(info, instance, lam)
+    for call in range(MAX_CALLS if code is not None else 0):
+        calls = count()
+
+        def interrupt(frame: FrameType, event: str, argument: object) -> None:
+            if frame.f_back is not None and frame.f_back.f_code is code and next(calls) == call:  # noqa: B023
+                raise KeyboardInterrupt
+
+        before = sys.gettrace()
+        sys.settrace(interrupt)
+        try:
+            answer = solver(instance, lam, **info.quick_options)
+        except KeyboardInterrupt:
+            continue
+        finally:
+            sys.settrace(before)
+        ended = isinstance(answer, PruningResult) and answer.status in (Status.INTERRUPTED, Status.OPTIMAL)
+        assert next(calls) <= call or ended, "goes on after an interrupt"
+
+
+def _check_global_state_is_left_alone(info: SolverInfo) -> None:
+    """Require: it leaves the random numbers, floating-point errors, interrupt handler and directory of all others."""
+
+    def state() -> dict[str, Any]:
+        handler = signal.getsignal(signal.SIGINT)
+        numbers = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002
+        return {"random": str(numbers), "numpy.errstate": np.geterr(), "SIGINT": handler, "directory": Path.cwd()}
+
+    drawn, drawn_by_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        for instance in corner_instances():
+            with np.errstate(all="warn"):
+                _solve(info, instance, CORNER_LAMBDAS[0])
+            random.random()
+            np.random.random()  # noqa: NPY002
+            with np.errstate(all="warn"):
+                before = state()
+                _solve(info, instance, CORNER_LAMBDAS[0])
+                after = state()
+            changed = [name for name in before if before[name] != after[name]]
+            assert not changed, f"changes what belongs to all: {', '.join(changed)}"
+    finally:
+        random.setstate(drawn)
+        np.random.set_state(drawn_by_numpy)  # noqa: NPY002
+
+
 def _check_order_of_trees_does_not_matter(info: SolverInfo) -> None:
     """Require of an exact solver: trees in another order have the same optimum."""
     if not info.exact:
@@ -347,6 +448,10 @@ CHECKS: tuple[Callable[[SolverInfo], None], ...] = (
     _check_falls_with_lambda,
     _check_end_of_time_leaves_a_result,
     _check_is_deterministic,
+    _check_another_instance_is_not_remembered,
+    _check_threads_do_not_disturb_each_other,
+    _check_interrupt_is_passed_on,
+    _check_global_state_is_left_alone,
     _check_order_of_trees_does_not_matter,
     _check_delayed_tests_are_right_or_refused,
     _check_refuses_a_negative_lambda,

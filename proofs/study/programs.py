@@ -65,36 +65,65 @@ class Optimum:
     point: Vector
 
 
+@dataclass(frozen=True, slots=True)
+class _SolvedRows:
+    """Rows after equations were solved for columns.
+
+    Parameters
+    ----------
+    columns : dict
+        Each column that an equation was solved for: the entries of the others, and a constant.
+    rows : list of Row
+        In the other columns.
+    free : set of int
+        The columns that no equation was solved for.
+    """
+
+    columns: dict[int, tuple[dict[int, Fraction], Fraction]]
+    rows: list[Row]
+    free: set[int]
+
+
 class ExactProgram:
     """A `LinearProgram` in fractions.
 
     Parameters
     ----------
     program : LinearProgram
-        Its variables are bounded.
+        Its variables have bounds, or rows imply them.
     unit : Fraction, optional
         What the objective is measured in, where the program's floats are not in integers already.
 
     Raises
     ------
     ValueError
-        A variable without bounds.
+        A variable without a bound, and none that a row implies by the bounds of its other variables.
     """
 
     def __init__(self, program: LinearProgram, unit: Fraction | None = None) -> None:
-        unbounded = np.flatnonzero(~(np.isfinite(program.lower) & np.isfinite(program.upper)))
-        if unbounded.size:
-            raise ValueError(
-                f"{program.column_labels[int(unbounded[0])]}: expected a lower and an upper bound, got "
-                f"[{program.lower[unbounded[0]]}, {program.upper[unbounded[0]]}]; give the variable both"
-            )
         self.program = program
         self.columns = tuple(program.column_labels)
         self.row_names = tuple(program.row_labels)
         floats = [*program.objective.tolist(), program.constant]
         *self.objective, self.constant = map(simplest, floats) if unit is None else _in_units(floats, unit)
-        self.lower = [simplest(value) for value in program.lower.tolist()]
-        self.upper = [simplest(value) for value in program.upper.tolist()]
+        self.lower, self.upper = self._bounds()
+
+    def _bounds(self) -> tuple[list[Fraction], list[Fraction]]:
+        """Read the bounds, those that are missing off rows."""
+        lower = [_finite(value) for value in self.program.lower.tolist()]
+        upper = [_finite(value) for value in self.program.upper.tolist()]
+        missing = -1
+        while missing != (missing := lower.count(None) + upper.count(None)):
+            for entries, sense, side in self.rows:
+                for sign in {"<=": (1,), ">=": (-1,), "==": (1, -1)}[sense]:
+                    _imply(lower, upper, {j: sign * a for j, a in entries.items()}, sign * side)
+        unknown = next((j for j, bounds in enumerate(zip(lower, upper, strict=True)) if None in bounds), None)
+        if unknown is not None:
+            raise ValueError(
+                f"{self.columns[unknown]}: expected a lower and an upper bound, got [{self.program.lower[unknown]}, "
+                f"{self.program.upper[unknown]}]; give the variable both, as no rows imply them"
+            )
+        return [low for low in lower if low is not None], [high for high in upper if high is not None]
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -134,8 +163,16 @@ class ExactProgram:
 
     @property
     def enumerable(self) -> bool:
-        """Whether the points of the integer columns are few enough."""
-        return self._points_to_try <= 1 << MAX_INTEGER_COLUMNS
+        """Whether the points of the integer columns are few enough, with two for each column that they leave free."""
+        return self._points_to_try << len(self._solved_rows.free) <= 1 << MAX_INTEGER_COLUMNS
+
+    @cached_property
+    def _solved_rows(self) -> _SolvedRows:
+        """The rows, with the equations solved for columns that are not integer."""
+        rest = np.flatnonzero(~self.program.integer).tolist()
+        bounds = [({j: Fraction(1)}, ">=", self.lower[j]) for j in rest]
+        bounds += [({j: Fraction(1)}, "<=", self.upper[j]) for j in rest]
+        return _solve_for(rest, [*self.rows, *bounds])
 
     @property
     def _spans(self) -> list[range]:
@@ -176,33 +213,38 @@ class ExactProgram:
         )
         whole = np.zeros((len(grid), len(self.columns)), dtype=np.float64)
         whole[:, integer] = grid
-        rest = [j for j in range(len(self.columns)) if j not in set(integer.tolist())]
-        scaled = [(entries, sense, side) for entries, sense, side in self.rows if not any(j in entries for j in rest)]
-        chosen = whole[_feasible(whole, scaled)]
+        solved = self._solved_rows
+        alone = [row for row in solved.rows if not solved.free & row[0].keys()]
+        chosen = whole[_feasible(whole, alone)]
         points = [tuple(Fraction(int(x)) for x in point) for point in chosen.tolist()]
-        return points if not rest else [full for point in points for full in self._completed(point, rest)]
+        mixed = solved.free or solved.columns
+        return [full for point in points for full in self._completed(point)] if mixed else points
 
-    def _completed(self, point: Vector, rest: list[int]) -> list[Vector]:
+    def _completed(self, point: Vector) -> list[Vector]:
         """Complete a point of the integer columns with the vertices that the other columns may take."""
-        matrix: list[list[Fraction]] = []
-        senses, right = [], []
-        for entries, sense, side in self.rows:
-            if any(j in entries for j in rest):
-                matrix.append([entries.get(j, Fraction(0)) for j in rest])
-                senses.append(sense.replace("==", "="))
-                right.append(side - sum((a * point[j] for j, a in entries.items() if j not in rest), Fraction(0)))
-        for place, j in enumerate(rest):
-            unit = [Fraction(int(place == other)) for other in range(len(rest))]
-            matrix += [unit, unit]
-            senses += [">=", "<="]
-            right += [self.lower[j], self.upper[j]]
-        bounds = min(self.lower[j] for j in rest), max(self.upper[j] for j in rest)
-        names = tuple(self.columns[j] for j in rest)
+        solved = self._solved_rows
+        free = sorted(solved.free)
+        corners = self._corners(point, free) if free else [()]
         completed = []
-        for found in vertices(Polytope(matrix, senses, right, names, *bounds)):
-            values = dict(zip(rest, found, strict=True))
-            completed.append(tuple(values.get(j, x) for j, x in enumerate(point)))
-        return completed
+        for corner in corners:
+            values = list(point)
+            for j, value in zip(free, corner, strict=True):
+                values[j] = value
+            for j, (entries, side) in solved.columns.items():
+                values[j] = side + sum((a * values[k] for k, a in entries.items()), Fraction(0))
+            completed.append(tuple(values))
+        return sorted(completed)
+
+    def _corners(self, point: Vector, free: list[int]) -> list[Vector]:
+        """List the vertices of the columns that are free at a point of the integer columns."""
+        matrix, senses, right = [], [], []
+        for entries, sense, side in self._solved_rows.rows:
+            if any(j in entries for j in free):
+                matrix.append([entries.get(j, Fraction(0)) for j in free])
+                senses.append(sense.replace("==", "="))
+                right.append(side - sum((a * point[j] for j, a in entries.items() if j not in free), Fraction(0)))
+        bounds = min(self.lower[j] for j in free), max(self.upper[j] for j in free)
+        return vertices(Polytope(matrix, senses, right, tuple(self.columns[j] for j in free), *bounds))
 
     def optimum(self, objective: Sequence[int] | None = None) -> Optimum | None:
         """Optimise over the relaxation: HiGHS's point and duals as fractions, whose values must agree exactly.
@@ -274,6 +316,63 @@ class ExactProgram:
         if not self.contains(point):
             raise ArithmeticError("program: expected a 0-1 point of the solver, got one that violates a row")
         return point
+
+
+def _solve_for(columns: Sequence[int], rows: Sequence[Row]) -> _SolvedRows:
+    """Solve as many equations for as many columns as possible, and put what is found into the other rows."""
+    wanted, left = set(columns), list(rows)
+    found: dict[int, tuple[dict[int, Fraction], Fraction]] = {}
+    while True:
+        pivot = next(((row, j) for row in left if row[1] == "==" for j in row[0] if j in wanted), None)
+        if pivot is None:
+            return _SolvedRows(found, left, wanted)
+        (entries, _, side), j = pivot
+        others = {k: -a / entries[j] for k, a in entries.items() if k != j}
+        solution = others, side / entries[j]
+        left = [_substituted(row, j, solution) for row in left if row is not pivot[0]]
+        for column, (known, constant) in found.items():
+            if j in known:
+                inserted, moved = _inserted(known, j, solution)
+                found[column] = inserted, constant + moved
+        found[j] = solution
+        wanted.remove(j)
+
+
+def _substituted(row: Row, j: int, solution: tuple[dict[int, Fraction], Fraction]) -> Row:
+    entries, sense, side = row
+    if j not in entries:
+        return row
+    inserted, moved = _inserted(entries, j, solution)
+    return inserted, sense, side - moved
+
+
+def _inserted(
+    entries: dict[int, Fraction], j: int, solution: tuple[dict[int, Fraction], Fraction]
+) -> tuple[dict[int, Fraction], Fraction]:
+    """Replace a column by what it equals: the new entries, and the constant that joins them."""
+    others, constant = solution
+    factor, total = entries[j], {k: a for k, a in entries.items() if k != j}
+    for k, a in others.items():
+        total[k] = total.get(k, Fraction(0)) + factor * a
+    return {k: a for k, a in total.items() if a}, factor * constant
+
+
+def _finite(value: float) -> Fraction | None:
+    return simplest(value) if isfinite(value) else None
+
+
+def _imply(
+    lower: list[Fraction | None], upper: list[Fraction | None], entries: dict[int, Fraction], side: Fraction
+) -> None:
+    """Fill in the bound that is missing of a row's only variable without one: entries times variables <= side."""
+    least = {j: lower[j] if a > 0 else upper[j] for j, a in entries.items()}
+    known = sum((entries[j] * bound for j, bound in least.items() if bound is not None), Fraction(0))
+    open_ones = [j for j, bound in least.items() if bound is None]
+    for j, a in entries.items():
+        bounds = upper if a > 0 else lower
+        if bounds[j] is None and not set(open_ones) - {j}:
+            own = least[j]
+            bounds[j] = (side - known + (a * own if own is not None else 0)) / a
 
 
 def _solved(program: LinearProgram) -> Solution | None:

@@ -136,7 +136,10 @@ def shrink(
     """
     found = check(formulation, problem)
     if found is None:
-        raise ValueError("problem: expected one that the check refutes, got one without a violation")
+        raise ValueError(
+            "problem: expected one that the check refutes, got one without a violation; if it had one when asked "
+            f"before, {formulation.name} builds another model at each call"
+        )
     attempts = 0
     shrinks = True
     while shrinks and attempts < MAX_ATTEMPTS:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -30,7 +30,7 @@ from ipforest._internal.records import to_record
 from ipforest.instance import PruningInstance
 from ipforest.solvers.highs import NoOptimumError, run, run_first_order
 from ipforest.solvers.linear_program import LinearProgram
-from ipforest.testing.corners import corner_numbers, telling_instances
+from ipforest.testing.corners import corner_numbers, crowded_instances, larger_problems, telling_problems
 from proofs.crosschecks.fitted_problems import draw_fitted_problem
 from proofs.integrality.vertices import is_integral
 from proofs.study import checks, matrices
@@ -291,12 +291,17 @@ class _Look:
         self.formulation, self.seed = formulation, seed
         self.fractional: Problem | None = None
         self.telling: list[Problem] = []
+        self.largest: list[Problem] = []
+        self.crowds: list[Problem] = []
         if isinstance(instances, int):
             if instances < 1:
                 raise ValueError(f"instances: expected 1 or more, got {instances}")
             self.small = list(islice(self._draw(MAX_NODES_OF_NAPKIN), instances))
             self.large = list(islice(self._draw(MAX_NODES), instances))
-            self.telling = list(self._telling())
+            self.telling = self._problems(telling_problems(self.formulation))
+            self.largest = self._problems(larger_problems(self.formulation))
+            crowds = filter(formulation.fits, crowded_instances())
+            self.crowds = self._problems((each, corner_numbers(each, formulation.takes)[0]) for each in crowds)
         elif isinstance(instances, PruningInstance):
             raise TypeError("instances: expected a number or a list of PruningInstance, got one outside a list")
         else:
@@ -313,12 +318,10 @@ class _Look:
             number += 1
             yield random_problem(rng, self.formulation.takes, self.formulation.one_tree, most)
 
-    def _telling(self) -> Iterator[Problem]:
-        """Take the instances on which `ipforest.testing.check_formulation` finds faults."""
+    def _problems(self, source: Iterable[tuple[PruningInstance, Fraction | None]]) -> list[Problem]:
+        """Take instances and numbers with which `ipforest.testing.check_formulation` finds faults."""
         takes = self.formulation.takes
-        for instance in filter(self.formulation.fits, telling_instances(self.formulation)):
-            for number in corner_numbers(instance, takes):
-                yield Problem(instance, **({} if number is None else {takes: number}))
+        return [Problem(instance, **({} if number is None else {takes: number})) for instance, number in source]
 
     def _asked(self, number: int, instance: PruningInstance) -> Problem:
         self.formulation.check_instance(instance)
@@ -341,7 +344,7 @@ class _Look:
         cut = self.formulation.takes == "lam" and not self.formulation.variant
         others = "brute force and minimum cut" if cut else "brute force"
         optimum = f"the optimum is that of {others}"
-        problems = [*looked_at, *self.large]
+        problems = [*looked_at, *self.large, *self.largest]
         return [*rows, self._row(VALID, optimum, checks.solves, problems, Evidence.SAMPLE)]
 
     def relaxation(self) -> list[Row]:
@@ -350,7 +353,9 @@ class _Look:
             claim = f"{INTEGRAL} (all vertices)"
             rows.append(self._row(RELAXATION, claim, checks.integral_vertices, few, Evidence.EXHAUSTIVE))
         claim = f"{INTEGRAL} (random objectives)"
-        rows.append(self._row(RELAXATION, claim, checks.integral_by_objectives, self.large, Evidence.SAMPLE))
+        rows.append(
+            self._row(RELAXATION, claim, checks.integral_by_objectives, [*self.large, *self.crowds], Evidence.SAMPLE)
+        )
         found = next((row.refutation for row in rows if row.refutation is not None), None)
         self.fractional = None if found is None else found.problem
         return [*rows, self._fractional_optima(), *(self._missing(found) if found is not None else [])]

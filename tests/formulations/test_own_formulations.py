@@ -149,6 +149,36 @@ def test_an_unknown_name_is_refused_in_every_place():
         proofs.crosscheck(TREE, 1, methods=["pyomo-ip4"])
 
 
+def by_blocks(instance, lam):
+    """Write a block for each tree, and x as a Reference of their variables."""
+    data, model = ModelData.of(instance), pyo.ConcreteModel()
+    trees = {}
+    for node in data.internal:
+        trees.setdefault(data.path[node][0], []).append(node)
+    model.tree = pyo.Block(list(trees))
+    for root, nodes in trees.items():
+        model.tree[root].kept = pyo.Var(nodes, domain=pyo.Binary)
+    model.x = pyo.Reference({node: model.tree[root].kept[node] for root, nodes in trees.items() for node in nodes})
+    model.w = pyo.Var(data.pairs, domain=pyo.Binary)
+    model.above = pyo.Constraint(list(data.parent), rule=lambda m, h: m.x[h] <= m.x[data.parent[h]])
+    model.needs = pyo.Constraint(list(data.first_use), rule=lambda m, *use: m.x[data.first_use[use]] <= m.w[use[1:]])
+    gain = dict(zip(data.internal, instance.gain.tolist(), strict=True))
+    error = sum(data.e[h] for h, path in data.path.items() if len(path) == 1)
+    error -= pyo.quicksum(gain[h] * model.x[h] for h in data.internal)
+    cost = pyo.quicksum(data.c[pair] * model.w[pair] for pair in data.pairs)
+    cost += pyo.quicksum(data.s[h] * model.x[h] for h in data.internal)
+    model.objective = pyo.Objective(expr=float(instance.error_unit) * error + float(lam * instance.cost_unit) * cost)
+    return model
+
+
+@settings(max_examples=20, deadline=None)
+@given(instance=instances(), lam=lambdas)
+def test_the_pruning_is_read_from_a_reference_to_variables_of_blocks(instance, lam):
+    program = ModelledFormulation("blocks", by_blocks, integral=True)
+    result = formulations.solve(formulations.build(program, instance, lam))
+    assert result.objective == solve(instance, lam).objective
+
+
 def test_a_foreign_objective_is_not_certified():
     """Worst tree and set-up prices: what HiGHS says of the model as it stands, and the pruning's own error and cost."""
     model = formulations.build("ip3", TREE, 1)

@@ -282,6 +282,22 @@ def test_files_that_highs_would_change_are_refused_with_its_reason(tmp_path, cap
     assert capfd.readouterr() == ("", "")
 
 
+def test_ranges_before_sides_are_refused(tmp_path):
+    """HiGHS reads the row as if it had no range."""
+    sides, ranges = "RHS\n RHS cap 4 need 1\n", "RANGES\n R cap 2\n"
+    with pytest.raises(ValueError, match="expected RHS before RANGES"):
+        formulations.matrix(write(tmp_path, "t.mps", MPS.replace(sides + ranges, ranges + sides)))
+
+
+def test_a_negative_upper_bound_alone_is_read_in_two_ways_so_it_is_refused(tmp_path):
+    negative = MPS.replace("UP BND x 3", "UP BND x -3")
+    for name, text in (("t.mps", negative), ("t.lp", LP.replace("x <= 3", "x <= -3"))):
+        with pytest.raises(ValueError, match=r"expected a lower bound of x, whose upper bound is -3.0"):
+            formulations.matrix(write(tmp_path, name, text))
+    both = formulations.matrix(write(tmp_path, "b.mps", negative.replace(" UP BND", " MI BND x\n UP BND")))
+    assert (both.lower[0], both.upper[0]) == (-np.inf, -3)
+
+
 def test_files_with_a_mistake_or_a_mark_are_refused_with_the_reason(tmp_path):
     for text, reason in (
         (LP.replace("x + y <= 4", "x y <= 4"), "that it refuses: expected"),

@@ -15,6 +15,7 @@ from ipforest.solvers import SOLVERS
 from ipforest.solvers.highs import run
 from ipforest.testing import check_formulation
 from proofs.study import checks
+from proofs.study.refutation import shrink
 from proofs.study.study import study
 
 
@@ -67,10 +68,88 @@ def test_a_constant_that_holds_for_a_few_trees_or_examples_is_found(needs):
     assert problems
 
 
+def fails(program, name):
+    with pytest.raises((AssertionError, ValueError)):
+        dict(check_formulation(program))[name]()
+    return True
+
+
+def test_what_only_seventy_examples_show_is_found():
+    program = ModelledFormulation("few", lambda instance, lam: closure(instance, lam, of_the_first_examples(40)))
+    assert fails(program, "optimum_is_that_of_all_prunings")
+    looked = study_of(program)
+    assert any(checks.solves(program, problem) is not None for problem in looked.largest)
+
+
+def without_deep_rows(instance, lam):
+    model, data = closure(instance, lam, EVERY_NEED), ModelData.of(instance)
+    for node in data.parent:
+        if len(data.path[node]) > 4:
+            model.parent[node].deactivate()
+    return model
+
+
+def with_a_discount_on_the_fourth_unit(instance, lam):
+    model, data = closure(instance, lam, EVERY_NEED), ModelData.of(instance)
+    less = 0.01 * float(lam) * pyo.quicksum(model.w[pair] for pair in data.pairs if pair[0] == 3)
+    model.objective.set_value(model.objective.expr - less)
+    return model
+
+
+def at_most_a_hundred(instance, lam):
+    return closure(instance, min(lam, Fraction(100)), EVERY_NEED)
+
+
+@pytest.mark.parametrize("builder", [without_deep_rows, with_a_discount_on_the_fourth_unit, at_most_a_hundred])
+def test_depth_many_units_and_large_lambdas_are_looked_at(builder):
+    program = ModelledFormulation("small", builder)
+    assert fails(program, "points_are_prunings")
+    assert any(checks.points_are_prunings(program, problem) is not None for problem in telling(program))
+
+
+def test_a_study_finds_a_lambda_of_nine_digits():
+    program = ModelledFormulation("nine", lambda instance, lam: closure(instance, round(lam, 9), EVERY_NEED))
+    assert any(checks.prunings_have_points(program, problem) is not None for problem in telling(program))
+
+
+def test_a_study_looks_for_fractional_vertices_where_six_trees_share_a_unit():
+    def needs(model, data):
+        users = {}
+        for (_, unit, example), node in data.first_use.items():
+            users.setdefault((unit, example), []).append(node)
+        model.needs = pyo.ConstraintList()
+        for pair, nodes in users.items():
+            if len(nodes) > 2:
+                model.needs.add(pyo.quicksum(model.x[h] for h in nodes) <= len(nodes) * model.w[pair])
+            else:
+                for h in nodes:
+                    model.needs.add(model.x[h] <= model.w[pair])
+
+    program = ModelledFormulation("weak", lambda instance, lam: closure(instance, lam, needs), integral=True)
+    row = study_of(program).relaxation()[1]
+    assert (row.claim, row.holds) == ("every vertex of the relaxation is 0-1 (random objectives)", False)
+
+
+def test_a_model_that_differs_from_call_to_call_is_named():
+    calls = []
+
+    def unsteady(instance, lam):
+        calls.append(lam)
+        return closure(instance, lam, of_the_first_examples(len(calls) % 2))
+
+    program = ModelledFormulation("unsteady", unsteady)
+    with pytest.raises(ValueError, match="unsteady builds another model at each call"):
+        shrink(program, "any", telling(program)[0], lambda *_: None, lambda _: ())
+
+
 def telling(program):
+    return study_of(program).telling
+
+
+def study_of(program):
     from proofs.study.study import _Look
 
-    return _Look(program, 1, 0).telling
+    return _Look(program, 1, 0)
 
 
 def one_tree(n_examples):

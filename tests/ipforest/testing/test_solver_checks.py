@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from time import sleep
 
 import numpy as np
 import pytest
@@ -54,8 +55,10 @@ def keeps_all(instance, lam):
 
 def keeps_the_most(instance, lam):
     """Return the largest optimal set: it is optimal, not canonical."""
-    from proofs.crosschecks.brute_force import prunings
+    from proofs.crosschecks.brute_force import count_prunings, prunings
 
+    if count_prunings(instance) > 10**4:
+        return optimal(instance, lam)
     p, q = instance.scaled_lambda(lam)
     value = lambda one: (q * instance.integer_error(one) + p * instance.integer_cost(one), -one.n_kept)  # noqa: E731
     return result(instance, lam, min(prunings(instance), key=value))
@@ -160,6 +163,56 @@ def looks_at_the_first_tree(instance, lam):
     return result(instance, lam, Pruning(kept & first), Fraction(0))
 
 
+def right_for_few_nodes(instance, lam):
+    return optimal(instance, lam) if instance.n_internal < 40 else instance.roots_only
+
+
+def right_for_shallow_trees(instance, lam):
+    return optimal(instance, lam) if instance.node_depth.max(initial=0) < 60 else instance.roots_only
+
+
+class Remembering:
+    """Remembers answers by lambda, errors and prices, which do not tell all instances apart."""
+
+    __name__ = "remembering"
+
+    def __init__(self):
+        self.known = {}
+
+    def __call__(self, instance, lam):
+        key = lam, instance.errors.tobytes(), instance.acquisition_cost.tobytes()
+        return self.known.setdefault(key, optimal(instance, lam).pruning)
+
+
+class Shared:
+    """Keeps the problem that it works on where the next call writes."""
+
+    __name__ = "shared"
+
+    def __call__(self, instance, lam):
+        self.problem = instance, lam
+        sleep(1e-3)
+        return optimal(*self.problem).pruning
+
+
+def tries_again_after_an_interrupt(instance, lam):
+    while True:
+        try:
+            return optimal(instance, lam).pruning
+        except KeyboardInterrupt:
+            continue
+
+
+def seeds_the_numbers_of_all(instance, lam):
+    np.random.seed(0)  # noqa: NPY002
+    return optimal(instance, lam)
+
+
+def silences_numpy(instance, lam):
+    np.seterr(all="ignore")
+    return optimal(instance, lam)
+
+
 def takes_any_lambda(instance, lam):
     return result(instance, lam, instance.roots_only, Fraction(-(10**6)))
 
@@ -202,6 +255,13 @@ def test_the_solvers_pass(check):
         (SolverInfo("third tree", drops_a_row_of_the_third_tree, exact=True), "exact_is_optimal", "the optimum is"),
         (SolverInfo("one price", takes_one_price_for_each_unit, exact=True), "exact_is_optimal", "the optimum is"),
         (spoils_the_instance, "is_deterministic", "the instance was changed"),
+        (SolverInfo("few nodes", right_for_few_nodes, exact=True), "exact_is_optimal", "the optimum is"),
+        (SolverInfo("shallow", right_for_shallow_trees, exact=True), "exact_is_optimal", "the optimum is"),
+        (SolverInfo("remembers", Remembering(), exact=True), "another_instance_is_not_remembered", "in one thing"),
+        (Shared(), "threads_do_not_disturb_each_other", "several threads|expected .* internal nodes"),
+        (tries_again_after_an_interrupt, "interrupt_is_passed_on", "goes on after an interrupt"),
+        (seeds_the_numbers_of_all, "global_state_is_left_alone", "belongs to all: random"),
+        (silences_numpy, "global_state_is_left_alone", "belongs to all: numpy.errstate"),
         (takes_any_lambda, "refuses_a_negative_lambda", "expected an error"),
     ],
     ids=lambda part: part if isinstance(part, str) else getattr(part, "__name__", getattr(part, "name", "")),

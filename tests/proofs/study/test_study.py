@@ -299,7 +299,7 @@ def test_programs_are_exact():
     optimum = program.optimum()
     assert optimum.value == min(program.value(corner) for corner in vertices(program.polytope)) == Fraction(5, 2)
     unbounded = replace(program.program, upper=np.full(len(program.columns), np.inf))
-    with pytest.raises(ValueError, match=r"z\[0\]: expected a lower and an upper bound"):
+    with pytest.raises(ValueError, match=r"w\[0,0\]: expected a lower and an upper bound"):
         ExactProgram(unbounded)
 
 
