@@ -14,6 +14,7 @@ import signal
 import sys
 from contextlib import contextmanager
 from importlib import import_module
+from io import TextIOWrapper
 
 from ipforest.cli.exit_codes import BAD_INPUT, INTERRUPTED, PIPE_CLOSED, TERMINATED
 
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     debug = True
     try:
-        with _terminations_as_interrupts():
+        with _terminations_as_interrupts(), _any_text_printed():
             options = build_parser().parse_args(arguments)
             debug = options.debug
             code: int = options.run(options)
@@ -80,6 +81,20 @@ def _terminations_as_interrupts() -> Iterator[None]:
     finally:
         if is_free:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextmanager
+def _any_text_printed() -> Iterator[None]:
+    r"""Print what the encoding of the output lacks as ``\u03bb``, as Python does on standard error."""
+    output = sys.stdout
+    if not isinstance(output, TextIOWrapper) or output.errors != "strict":
+        yield
+        return
+    output.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        output.reconfigure(errors="strict")
 
 
 def _terminate(number: int, frame: object) -> None:

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.categories import Categories, PlacedCategories
 from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees
 from ipforest.ensemble.trees import LEAF
 
@@ -64,8 +64,8 @@ def read_xgboost(model: Any) -> BoostedTrees:
     Raises
     ------
     TypeError
-        An objective that is not read, a linear booster, trees for several targets, another mark of missing values than
-        NaN, or numbers as categories that are not 0, 1, 2, ...
+        An objective that is not read, a linear booster, trees for several targets, or another mark of missing values
+        than NaN.
     """
     is_estimator = hasattr(model, "get_booster")
     booster = model.get_booster() if is_estimator else model
@@ -306,7 +306,8 @@ def _stored_trees(booster: dict[str, Any]) -> tuple[dict[str, Any], list[float]]
 def _categories(stored: dict[str, Any]) -> Categories:
     names = {column: _decoded(encoded) for column, encoded in enumerate(stored.get("cats", {}).get("enc", []))}
     named = {column: categories for column, categories in names.items() if categories}
-    return Categories((*named,), named)
+    tested = {tree["split_indices"][node] for tree in stored["trees"] for node in tree["categories_nodes"]}
+    return PlacedCategories((*sorted(tested | named.keys()),), named)
 
 
 def _decoded(encoded: dict[str, Any]) -> tuple[Any, ...]:

@@ -252,6 +252,25 @@ def test_categories_that_are_numbers_are_taken_from_frames_alone(values: list[An
     np.testing.assert_array_equal(trees.predict(codes[:, None]), model.predict(words))
 
 
+def test_categories_without_names_are_given_by_their_places() -> None:
+    """As in files of XGBoost before 3.1; it takes the places in the frame that it predicts, whatever training had."""
+    codes = np.random.default_rng(0).integers(3, size=200)
+    examples = codes[:, None].astype(float)
+    model = xgboost("Classifier", enable_categorical=True, feature_types=["c"]).fit(examples, codes == 1)
+    trees = read(model)
+    assert trees.tests_categories.any()
+    assert not trees.categories.names
+    frame = pd.DataFrame({0: pd.Categorical.from_codes(codes, [10, 20, 30])})
+    with pytest.raises(ValueError, match=r"X: expected the places .* got the category 10; give X\[0\]\.cat\.codes"):
+        trees.predict(frame)
+    for same in (
+        examples,
+        frame[[0]].apply(lambda column: column.cat.codes),
+        frame.apply(lambda column: column.cat.rename_categories([0, 1, 2])),
+    ):
+        np.testing.assert_array_equal(trees.predict(same), model.predict(examples))
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [
