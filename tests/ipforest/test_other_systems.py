@@ -4,6 +4,7 @@ import ast
 import errno
 import importlib.util
 import io
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,3 +116,15 @@ def test_a_lock_that_another_process_opens_when_it_is_let_go_stays(
         assert first.take(tmp_path / "a.json")
     with on_windows.Claims() as second:
         assert second.take(tmp_path / "a.json")
+
+
+def test_checks_that_assert_are_refused_where_python_leaves_assertions_out() -> None:
+    program = """from ipforest.testing import check_formulation, check_solver
+for checks in (check_solver("min-cut"), check_formulation("ip3")):
+    try:
+        next(checks)
+    except RuntimeError as problem:
+        print(problem)
+"""
+    done = subprocess.run([sys.executable, "-O", "-c", program], capture_output=True, encoding="utf-8", check=False)
+    assert done.stdout.count("expected a Python that keeps assert statements") == 2
