@@ -1,5 +1,6 @@
 """Arrays and Pyomo state the same program, of the size that the papers count."""
 
+import builtins
 import inspect
 import re
 from types import SimpleNamespace
@@ -201,3 +202,22 @@ def test_names_that_are_one_in_a_file_are_refused(tmp_path, suffix):
     model.objective = pyo.Objective(expr=model.x["a b"])
     with pytest.raises(ValueError, match="model: expected names that differ in more than signs"):
         formulations.export(model, tmp_path / f"model{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps"])
+def test_names_that_the_encoding_of_the_system_lacks_are_refused(tmp_path, monkeypatch, suffix):
+    """Pyomo writes in it, which on Windows is not UTF-8."""
+    opened = builtins.open
+
+    def in_ascii(file, mode="r", *rest, encoding=None, **options):
+        return opened(file, mode, *rest, encoding="ascii" if mode == "w" else encoding, **options)
+
+    monkeypatch.setattr(builtins, "open", in_ascii)
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(["λ"], domain=pyo.Binary)
+    model.some = pyo.Constraint(expr=model.x["λ"] >= 1)
+    model.objective = pyo.Objective(expr=model.x["λ"])
+    with pytest.raises(ValueError, match=r"model: expected names in ascii, the encoding of this system, .* got 'λ'"):
+        formulations.export(model, tmp_path / f"model{suffix}")
+    assert not list(tmp_path.iterdir())
