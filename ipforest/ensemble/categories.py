@@ -37,6 +37,13 @@ class Categories:
     columns: tuple[int, ...] = ()
     names: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        numbers = (*self.columns, *self.names) if isinstance(self.names, Mapping) else (None,)
+        if not all(isinstance(number, int) for number in numbers):
+            raise TypeError("categories: expected column numbers, and names by column number, got others")
+        if not all(isinstance(names, tuple) for names in self.names.values()):
+            raise TypeError("categories: expected a tuple of names for each column, got something else")
+
     @classmethod
     def of(cls, X: Any, wanted: Any) -> Self:
         """Find the columns of categories in examples to train on.

@@ -3,6 +3,7 @@
 import builtins
 import inspect
 import re
+import tracemalloc
 from types import SimpleNamespace
 
 import highspy
@@ -203,6 +204,25 @@ def test_names_that_are_one_in_a_file_are_refused(tmp_path, suffix):
     with pytest.raises(ValueError, match="model: expected names that differ in more than signs"):
         formulations.export(model, tmp_path / f"model{suffix}")
     assert not list(tmp_path.iterdir())
+
+
+def test_many_short_lines_take_little_more_memory_than_their_text(tmp_path):
+    file = tmp_path / "program.mps"
+    file.write_text(f"NAME\nROWS\n N o\n{' G a' * 3}\n{'x y' + chr(10)}" + " G a\n" * 400_000)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="expected ENDATA in the last line, got 'G a'; the file is cut off"):
+        formulations.matrix(file)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * file.stat().st_size
+
+
+def test_what_is_no_number_is_quoted_in_part(tmp_path):
+    file = tmp_path / "program.mps"
+    file.write_text(f"NAME\nROWS\n N o\n G r\nCOLUMNS\n x o {'a' * 5000}\nRHS\nENDATA\n")
+    with pytest.raises(ValueError, match=r"expected numbers .* in COLUMNS, got aaa") as refused:
+        formulations.matrix(file)
+    assert len(str(refused.value)) < 400 + len(str(file))
 
 
 @pytest.mark.parametrize("suffix", [".lp", ".mps"])

@@ -14,6 +14,7 @@ from ipforest import EarlyExit, FeatureCosts, datasets
 from ipforest.deployment import document_of
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import read
+from ipforest.ensemble.categories import Categories
 
 
 def with_gaps(X: Any, share: float) -> Any:
@@ -250,6 +251,13 @@ def test_categories_that_are_numbers_are_taken_from_frames_alone(values: list[An
     words = frame.assign(a=frame["a"].cat.rename_categories(["low", "middle", "high"]))
     trees = read(model.fit(words, codes == 1))
     np.testing.assert_array_equal(trees.predict(codes[:, None]), model.predict(words))
+
+
+@pytest.mark.parametrize("parts", [((0,), str), (("a",), {}), ((0,), {"a": ("x",)}), ((0,), {0: "xy"})])
+def test_categories_of_another_form_are_refused(parts: Any) -> None:
+    """As a file may hold them."""
+    with pytest.raises(TypeError, match=r"^categories: expected "):
+        Categories(*parts)
 
 
 def test_categories_without_names_are_given_by_their_places() -> None:
