@@ -108,7 +108,9 @@ def read_linear_program(path: str | Path) -> LinearProgram:
     Parameters
     ----------
     path : str or Path
-        The suffix says the format. Numbers are read as floats.
+        The suffix says the format. Numbers are read as floats. In an .mps file an upper bound below 0 leaves the lower
+        bound at 0, as in HiGHS, so that the program has no point; some readers, as that of CPLEX, make it minus
+        infinity. A line ``MI`` says that it is.
 
     Returns
     -------

@@ -271,7 +271,9 @@ def _require_numbers(X: Any, estimator: Any) -> None:
     for name, count in Counter(frame.columns).items():
         if count > 1:
             raise ValueError(f"X: expected each column once, got {name!r} {count} times; rename the columns")
-    for name, column in frame.items():
+    are_real = {dtype: _are_real(dtype) for dtype in set(frame.dtypes)}
+    for place in np.flatnonzero([not are_real[dtype] for dtype in frame.dtypes]).tolist():
+        name, column = frame.columns[place], frame.iloc[:, place]
         if np.iscomplexobj(column):
             raise ValueError(
                 f"X: expected real numbers, got complex ones in column {name!r}. Complex data not supported"
@@ -281,6 +283,11 @@ def _require_numbers(X: Any, estimator: Any) -> None:
             cell = cells.iloc[0]
             advice = DATES if isinstance(cell, date | timedelta | pd.Period) else _advice(X, name, estimator)
             raise ValueError(f"X: expected numbers, got {cell!r} in column {name!r}; {advice}")
+
+
+def _are_real(dtype: Any) -> bool:
+    """Tell whether columns of a dtype hold real numbers, or nothing."""
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
 
 
 def _words(X: Any) -> pd.DataFrame:

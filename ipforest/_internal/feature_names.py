@@ -1,6 +1,6 @@
 """Matching features by their names: columns of examples, prices, and what an ensemble was trained on."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
@@ -82,7 +82,7 @@ def values_and_names(values: Any) -> tuple[Any, tuple[str, ...] | None]:
     numbers = list(labels)
     if sorted(numbers, key=str) != sorted(range(len(items)), key=str):
         raise ValueError(f"prices: expected column numbers 0..{len(items) - 1} as keys, got {numbers}")
-    return [items[numbers.index(column)] for column in range(len(items))], None
+    return [items[place] for place in np.argsort(numbers).tolist()], None
 
 
 def _all_names(labels: Any) -> tuple[str, ...] | None:
@@ -237,7 +237,7 @@ def places_by_number(
     """
     numbers = column_numbers(labels)
     if numbers is not None and len(numbers) == n_features and {*labels} != {*(features or ())}:
-        return [numbers.index(column) for column in range(n_features)]
+        return [*map(int, np.argsort(numbers))]
     if features is None:
         raise ValueError(
             f"{problem}, by column number 0..{n_features - 1} or in the order of the columns, as the features have no "
@@ -269,8 +269,8 @@ def positions_by_name(names: Sequence[str], expected: Sequence[str], problem: st
     unknown = [name for name in names if name not in known]
     missing = [name for name in expected if name not in place]
     if unknown or missing:
-        faults = [f"unknown {_listed([_with_closest(name, expected) for name in unknown])}"] if unknown else []
-        faults += [f"no {_listed([repr(name) for name in missing])}"] if missing else []
+        faults = [f"unknown {_listed(unknown, lambda name: _with_closest(name, expected))}"] if unknown else []
+        faults += [f"no {_listed(missing)}"] if missing else []
         raise ValueError(f"{problem}, got {' and '.join(faults)}")
     return [place[name] for name in expected]
 
@@ -280,6 +280,6 @@ def _with_closest(name: str, known: Sequence[str]) -> str:
     return f"{name!r} (closest: {closest[0]!r})" if closest else repr(name)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], told: Callable[[str], str] = repr) -> str:
     more = len(names) - MAX_SHOWN
-    return ", ".join(names[:MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(told, names[:MAX_SHOWN])) + (f" and {more} more" if more > 0 else "")

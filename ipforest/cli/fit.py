@@ -48,6 +48,9 @@ OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact", "time_limit": 10.0
 
 TOTAL_COST = "total-cost"
 
+MAX_IDLE_SHOWN = 30
+"""So many columns that nothing needs are told by name; the report has all."""
+
 
 def add(commands: Subparsers) -> None:
     """Describe the command."""
@@ -300,8 +303,10 @@ def _bill(report: dict[str, Any]) -> Table:
 
 
 def _verdict(report: dict[str, Any]) -> str:
+    from ipforest.tabular.number_columns import some_names
+
     idle = [line["name"] for line in report["bought"] if line["share"] == 0]
-    unused = f"Not needed: {', '.join(idle)}.\n" if idle else ""
+    unused = f"Not needed: {some_names(idle, MAX_IDLE_SHOWN)}.\n" if idle else ""
     proof = ""
     ending, otherwise = "_without_budget", "without a budget"
     if "gap" in report:

@@ -677,7 +677,7 @@ class BudgetedModel(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit-lea
         """Add the columns that a data frame lacks where the model never wants them."""
         names = list(getattr(self, "feature_names_in_", ()))
         given = column_names(X) or names
-        absent = [name for name in names if name not in given]
+        absent = set(names).difference(given)
         if not absent or not {names[feature] for feature in self._ready.policy.features.tolist()}.isdisjoint(absent):
             return X
         frame = in_pandas(X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -216,6 +217,7 @@ class ForestsOnFeatures:
         return _Trained(settings, model._take_trees(forests, sizes, max_features).rest())
 
 
+@lru_cache
 def free_features(n_features: int) -> FeatureCosts:
     """Return prices of 0."""
     return FeatureCosts([0] * n_features)

@@ -244,13 +244,9 @@ class Seller:
         with_it[0, list(unit.features)] = True
         return float(self.costs.cost_of(with_it)[0] - self.costs.cost_of(without)[0])
 
-    def needs(self, units: Sequence[Unit]) -> BoolArray:
-        """Mark what is paid for each unit, itself and the fee of its group, shape (n_given, n_units)."""
-        needed = np.zeros((len(units), self.costs.n_units), dtype=bool)
-        for row, unit in zip(needed, units, strict=True):
-            for feature in unit.features:
-                row[self.costs.units_of(feature)] = True
-        return needed
+    def needs(self, units: Sequence[Unit]) -> Int32Array:
+        """List the one or two units paid for each that brings features, shape (n_given, 2); see `two_units`."""
+        return two_units(self.costs)[[unit.features[0] for unit in units]]
 
     def paid_for(self, bought: BoolArray, tests: Int32Array) -> FloatArray:
         """Compute what examples pay for features and tests, both of shape (n_samples, n_features)."""

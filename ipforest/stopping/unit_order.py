@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -84,11 +85,10 @@ def _given(features: Sequence[Any], seller: Seller) -> tuple[Unit, ...]:
     return tuple(by_index[index] for index in indices if index in by_index)
 
 
-def features_of_units(seller: Seller) -> FloatArray:
+def features_of_units(seller: Seller) -> csr_array:
     """Mark with 1 the features that each unit of the seller brings, shape (n_features, n_units)."""
-    brings = np.zeros((seller.costs.n_features, seller.costs.n_units))
-    brings[np.arange(seller.costs.n_features), seller.first_unit] = 1
-    return brings
+    n, n_units = seller.costs.n_features, seller.costs.n_units
+    return csr_array((np.ones(n), (np.arange(n), seller.first_unit)), shape=(n, n_units))
 
 
 def by_price(seller: Seller, worth: FloatArray, bought: Sequence[Unit], n_more: int) -> tuple[Unit, ...]:
@@ -107,15 +107,27 @@ def by_price(seller: Seller, worth: FloatArray, bought: Sequence[Unit], n_more: 
     tuple of Unit
         Those bought, then the others.
     """
+    owned = {unit.index for unit in bought}
+    remaining = [unit for unit in seller.paid_units() if unit.index not in owned]
+    price, values = np.append(seller.costs.float_unit_costs, 0.0), worth[[unit.index for unit in remaining]]
+    price[seller.needs(bought)] = 0.0
+    needs = seller.needs(remaining)
+    rows, nothing = np.repeat(np.arange(len(remaining)), 2), seller.costs.n_units
+    with_need = csc_array((np.ones(rows.size), (rows, needs.ravel())), shape=(len(remaining), nothing + 1))
     ordered = list(bought)
-    remaining = [unit for unit in seller.paid_units() if unit not in ordered]
-    needs, price = seller.needs(ordered).any(axis=0), seller.costs.float_unit_costs
-    left, values = seller.needs(remaining) & ~needs, np.array([worth[unit.index] for unit in remaining])
+
+    def per_price(rows: Any) -> FloatArray:
+        return np.asarray(values[rows] / np.maximum(price[needs[rows]].sum(axis=1), LEAST_PRICE))
+
+    ratios = per_price(slice(None))
     for _ in range(min(n_more, len(remaining))):
-        best = int(np.argmax(values / np.maximum(left @ price, LEAST_PRICE)))
-        ordered.append(remaining.pop(best))
-        needs = left[best]
-        left, values = np.delete(left, best, axis=0) & ~needs, np.delete(values, best)
+        best = int(np.argmax(ratios))
+        ordered.append(remaining[best])
+        values[best] = -inf
+        for paid in needs[best][needs[best] < nothing].tolist():
+            price[paid] = 0.0
+            cheaper = with_need.indices[with_need.indptr[paid] : with_need.indptr[paid + 1]]
+            ratios[cheaper] = per_price(cheaper)
     return tuple(ordered)
 
 

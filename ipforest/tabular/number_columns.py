@@ -225,7 +225,7 @@ def is_number(cell: str) -> bool:
         return False
 
 
-def some_names(names: Sequence[str]) -> str:
+def some_names(names: Sequence[str], at_most: int = MAX_SHOWN) -> str:
     """List names for a message, with their number where there is no room for all."""
-    shown = ", ".join(names[:MAX_SHOWN])
-    return shown if len(names) <= MAX_SHOWN else f"{shown} and {len(names) - MAX_SHOWN} more"
+    shown = ", ".join(names[:at_most])
+    return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"

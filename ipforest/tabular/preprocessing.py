@@ -122,7 +122,8 @@ def column_numbers(transformer: ColumnTransformer, columns: Any, n_inputs: int) 
     numbers = np.asarray(columns)
     if numbers.dtype == bool:
         return np.flatnonzero(numbers).tolist()
-    return [names.index(column) if isinstance(column, str) else int(column) for column in numbers.ravel().tolist()]
+    place = {name: number for number, name in enumerate(names)}
+    return [place[column] if isinstance(column, str) else int(column) for column in numbers.ravel().tolist()]
 
 
 def _by_output_names(transformer: Any, n_inputs: int) -> csr_array:

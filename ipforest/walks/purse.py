@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, in_rows
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, in_rows
 from ipforest._internal.kernels import inner_njit, run_in_slices
 from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import FeatureCosts, two_units
@@ -108,19 +108,26 @@ class Purse(NamedTuple):
         missing_seen : ndarray of bool, shape (n_features,), optional
         """
         n, units = costs.n_features, two_units(costs)
-        follows = np.empty(n, dtype=np.int64)
-        for unit in np.unique(costs.first_unit):
-            members = np.flatnonzero(costs.first_unit == unit)
-            follows[members] = np.roll(members, -1)
         return cls(
             np.ascontiguousarray(free),
-            follows,
+            _next_of_unit(units[:, 0]),
             np.ascontiguousarray(units[:, 0], dtype=np.int64),
             np.ascontiguousarray(units[:, 1], dtype=np.int64),
             np.append(costs.float_unit_costs, 0.0),
             spending_limit(max_cost, "max_cost"),
             np.zeros(n, dtype=bool) if missing_seen is None else np.ascontiguousarray(missing_seen),
         )
+
+
+def _next_of_unit(first_unit: Int32Array) -> IntArray:
+    """Return the next feature of the same unit for each feature, the first one after the last."""
+    by_unit = np.argsort(first_unit, kind="stable")
+    starts = np.flatnonzero(np.diff(first_unit[by_unit], prepend=-1))
+    following = np.roll(by_unit, -1)
+    following[np.append(starts[1:], by_unit.size) - 1] = by_unit[starts]
+    follows = np.empty_like(by_unit)
+    follows[by_unit] = following
+    return follows
 
 
 class Example(NamedTuple):

@@ -167,14 +167,14 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):  # type: ignore[misc]  #
         if names is None and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
             raise ValueError(f"X: expected {self.n_features_in_} columns as in training, got {np.shape(X)[1]}")
         if names is not None and trained is not None and names != tuple(trained):
-            X = self._with_unused_columns(X, [name for name in trained if name not in names])
-            names = column_names(X) or ()
-            known = [name for name in names if name in set(trained)]
+            expected = set(trained)
+            X = self._with_unused_columns(X, expected.difference(names))
+            known = [name for name in column_names(X) or () if name in expected]
             positions_by_name(known, [*trained], "X: expected the columns of training")
             X = X[[*trained]] if hasattr(X, "columns") else X.select([*trained])
         return self._dense(self.preprocessing_.transform(X))
 
-    def _with_unused_columns(self, X: Any, absent: list[str]) -> Any:
+    def _with_unused_columns(self, X: Any, absent: set[str]) -> Any:
         """Add the columns that a data frame lacks, with a cell of training, where the model never wants them."""
         if not absent or not hasattr(self, "estimator_"):
             return X

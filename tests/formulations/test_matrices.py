@@ -217,6 +217,16 @@ def test_many_short_lines_take_little_more_memory_than_their_text(tmp_path):
     assert peak < 10 * file.stat().st_size
 
 
+@pytest.mark.parametrize(
+    ("bounds", "lower"), [(" UP b x -5\n", 0), (" MI b x\n UP b x -5\n", -np.inf), (" UP b x -5\n LO b x -9\n", -9)]
+)
+def test_an_upper_bound_below_0_leaves_the_lower_one(tmp_path, bounds, lower):
+    file = tmp_path / "program.mps"
+    file.write_text(f"NAME\nROWS\n N o\n G r\nCOLUMNS\n x o 1 r 1\nRHS\n r r 1\nBOUNDS\n{bounds}ENDATA\n")
+    program = formulations.matrix(file)
+    assert (program.lower.tolist(), program.upper.tolist()) == ([lower], [-5])
+
+
 def test_what_is_no_number_is_quoted_in_part(tmp_path):
     file = tmp_path / "program.mps"
     file.write_text(f"NAME\nROWS\n N o\n G r\nCOLUMNS\n x o {'a' * 5000}\nRHS\nENDATA\n")

@@ -169,3 +169,9 @@ def test_a_fitted_model_of_catboost_knows_its_columns(around: Any) -> None:
     model.fit(frame, frame["a"] > 0)
     with pytest.raises(ValueError, match="X: expected the columns in the order of training, got 'c' in place 0"):
         around(model, random_state=0).fit(frame.iloc[:, ::-1], frame["a"] > 0)
+
+
+def test_the_closest_are_sought_for_the_names_that_are_told_alone() -> None:
+    names = [f"gene {number}" for number in range(5_000)]
+    with pytest.raises(ValueError, match=r"unknown 'gene 0_' \(closest: 'gene 0'\), .* and 4997 more and no 'gene 0'"):
+        positions_by_name([f"{name}_" for name in names], names, "X: expected the columns of training")

@@ -1,0 +1,62 @@
+"""Units in the order of what they are worth per price that is left, and which features follow one another."""
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ipforest import FeatureCosts
+from ipforest.session import Seller
+from ipforest.stopping.unit_order import by_price, features_of_units, price_left
+
+
+def seller_of(costs: FeatureCosts) -> Seller:
+    return Seller(costs, 0.0, None, tuple(f"f{number}" for number in range(costs.n_features)), allow_missing=False)
+
+
+@st.composite
+def price_lists(draw: st.DrawFn) -> FeatureCosts:
+    n_groups, n = draw(st.integers(0, 3)), draw(st.integers(1, 9))
+    amounts = st.sampled_from((0, 1, 2, 0.5, 7))
+    prices = draw(st.lists(amounts, min_size=n, max_size=n))
+    groups = draw(st.lists(st.integers(-1, n_groups - 1), min_size=n, max_size=n))
+    fees = draw(st.lists(st.sampled_from((0, 1, 2.5)), min_size=n_groups, max_size=n_groups))
+    return FeatureCosts(prices, groups, fees)
+
+
+@given(price_lists(), st.data())
+def test_next_comes_what_is_worth_most_per_price_left(costs: FeatureCosts, data: st.DataObject) -> None:
+    seller = seller_of(costs)
+    paid = seller.paid_units()
+    worth = np.array(
+        data.draw(st.lists(st.sampled_from((0.0, 0.1, 0.3, 1.0)), min_size=costs.n_units, max_size=costs.n_units))
+    )
+    n_bought = data.draw(st.integers(0, len(paid)))
+    bought = tuple(data.draw(st.permutations(paid)))[:n_bought]
+
+    order = by_price(seller, worth, bought, len(paid))
+
+    assert order[:n_bought] == bought
+    assert {unit.index for unit in order} == {unit.index for unit in paid}
+    for place in range(n_bought, len(order)):
+        left = [unit for unit in paid if unit not in order[:place]]
+        ratios = [worth[unit.index] / price_left(seller, unit, order[:place]) for unit in left]
+        assert order[place] == left[int(np.argmax(ratios))]
+
+
+def test_thousands_of_units_are_ordered_at_once() -> None:
+    worth = np.random.default_rng(0).random(20_000)
+    order = by_price(seller_of(FeatureCosts.uniform(worth.size)), worth, (), worth.size)
+    assert all(worth[one.index] >= worth[other.index] for one, other in pairwise(order))
+
+
+@given(price_lists())
+def test_features_of_a_unit_follow_one_another_around(costs: FeatureCosts) -> None:
+    follows = seller_of(costs).purse(None).follows
+    brings = features_of_units(seller_of(costs)).toarray()
+    for feature in range(costs.n_features):
+        around = [feature]
+        while (following := int(follows[around[-1]])) != feature:
+            around.append(following)
+        assert sorted(around) == np.flatnonzero(brings[:, costs.first_unit[feature]]).tolist()
