@@ -222,7 +222,7 @@ def test_many_short_lines_take_little_more_memory_than_their_text(tmp_path):
 )
 def test_an_upper_bound_below_0_leaves_the_lower_one(tmp_path, bounds, lower):
     file = tmp_path / "program.mps"
-    file.write_text(f"NAME\nROWS\n N o\n G r\nCOLUMNS\n x o 1 r 1\nRHS\n r r 1\nBOUNDS\n{bounds}ENDATA\n")
+    file.write_text(f"NAME\nROWS\n N o\n G r\nCOLUMNS\n x o 1 r 1\nRHS\n set r 1\nBOUNDS\n{bounds}ENDATA\n")
     program = formulations.matrix(file)
     assert (program.lower.tolist(), program.upper.tolist()) == ([lower], [-5])
 
