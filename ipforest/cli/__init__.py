@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     debug = True
     try:
-        with _terminations_as_interrupts(), _any_text_printed():
+        with _terminations_as_interrupts(), _closed_streams_opened(), _any_text_printed():
             options = build_parser().parse_args(arguments)
             debug = options.debug
             code: int = options.run(options)
@@ -81,6 +81,17 @@ def _terminations_as_interrupts() -> Iterator[None]:
     finally:
         if is_free:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextmanager
+def _closed_streams_opened() -> Iterator[None]:
+    """Let what is printed go nowhere where Python was started without an output, as by pythonw or with ``>&-``."""
+    with ExitStack() as streams:
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:
+                setattr(sys, name, streams.enter_context(open(os.devnull, "w", encoding="utf-8")))
+                streams.callback(setattr, sys, name, None)
+        yield
 
 
 @contextmanager

@@ -87,6 +87,18 @@ def test_what_the_output_cannot_hold_is_printed_in_escapes(
     assert r"\u03bb " + ("é" if encoding == "cp1252" else r"\xe9") + ".lp:" in printed
 
 
+def test_commands_run_without_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As pythonw and some services start Python."""
+    (tmp_path / "a.csv").write_text("a,y\n" + "1,x\n2,z\n" * 20, encoding="utf-8")
+    (tmp_path / "p.csv").write_text("feature,cost\na,1\n", encoding="utf-8")
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    files = ["--csv", str(tmp_path / "a.csv"), "--prices", str(tmp_path / "p.csv"), "--out", str(tmp_path / "model")]
+    assert main(["fit", *files, "--target", "y", "--budget", "1", "--trees", "2"]) == 0
+    assert (sys.stdout, sys.stderr) == (None, None)
+    assert (tmp_path / "model" / "report.json").is_file()
+
+
 def test_without_the_module_resource_peak_memory_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows, which has no /proc either."""
     monkeypatch.setitem(sys.modules, "resource", None)
