@@ -36,6 +36,10 @@ EXPECTED = ValueError, TypeError, OverflowError, OSError, ImportError
 """Errors that are told in a line."""
 
 
+NOTE_OF_PYTHON = "Error calling __set_name__"
+"""How a note begins that Python 3.12 and newer put on an interrupt within a class; before, it was an error of its own."""
+
+
 class Terminated(KeyboardInterrupt):
     """The command was asked to end (SIGTERM): it ends as at an interrupt, with its temporary files and workers."""
 
@@ -57,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if interrupt is not None:
             exec("")  # after an interrupt within exec, as in dataclasses, Python would not end with this code
             is_terminated = isinstance(interrupt, Terminated)
-            where = getattr(interrupt, "__notes__", [])
+            where = [note for note in getattr(interrupt, "__notes__", []) if not note.startswith(NOTE_OF_PYTHON)]
             print(f"ipforest: {'; '.join(['terminated' if is_terminated else 'interrupted', *where])}", file=sys.stderr)
             return TERMINATED if is_terminated else INTERRUPTED
         if debug or not isinstance(problem, EXPECTED):
