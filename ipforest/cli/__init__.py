@@ -37,7 +37,7 @@ EXPECTED = ValueError, TypeError, OverflowError, OSError, ImportError
 
 
 NOTE_OF_PYTHON = "Error calling __set_name__"
-"""How a note begins that Python 3.12 and newer put on an interrupt within a class; before, they raised another error."""
+"""How a note begins that Python 3.12 and newer put on an interrupt in a class; before, they raised another error."""
 
 
 class Terminated(KeyboardInterrupt):
