@@ -296,11 +296,12 @@ def trained_categories(model: Any) -> Categories:
 
 
 def _stored_trees(booster: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
-    """Return the trees as they are stored, and the weight of each."""
+    """Return the trees as they are stored, and the weight of each, which XGBoost keeps with the trees since 3.4."""
     if booster["name"] not in ("gbtree", "dart"):
         raise TypeError(f"model: expected a booster of trees, got {booster['name']}")
     stored: dict[str, Any] = booster.get("gbtree", booster)["model"]
-    return stored, booster.get("weight_drop") or [1.0] * len(stored["trees"])
+    weights = stored.get("weight_drop") or booster.get("weight_drop")
+    return stored, weights or [1.0] * len(stored["trees"])
 
 
 def _categories(stored: dict[str, Any]) -> Categories:

@@ -15,6 +15,7 @@ from ipforest.deployment import document_of
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import read
 from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.xgboost import _stored_trees
 
 
 def with_gaps(X: Any, share: float) -> Any:
@@ -258,6 +259,18 @@ def test_categories_of_another_form_are_refused(parts: Any) -> None:
     """As a file may hold them."""
     with pytest.raises(TypeError, match=r"^categories: expected "):
         Categories(*parts)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {"name": "dart", "gbtree": {"model": {"trees": [0, 1]}}, "weight_drop": [0.5, 0.75]},
+        {"name": "gbtree", "model": {"trees": [0, 1], "weight_drop": [0.5, 0.75]}},  # XGBoost 3.4
+    ],
+)
+def test_weights_of_dropped_trees_are_found_where_a_version_keeps_them(stored: dict[str, Any]) -> None:
+    trees, weights = _stored_trees(stored)
+    assert (trees["trees"], weights) == ([0, 1], [0.5, 0.75])
 
 
 def test_categories_without_names_are_given_by_their_places() -> None:
