@@ -61,11 +61,7 @@ class ModelResult:
 
 
 def model_result(
-    specification: ModelSpecification,
-    program: LinearProgram,
-    solution: Solution,
-    changes: Changes,
-    method: str,
+    specification: ModelSpecification, program: LinearProgram, solution: Solution, changes: Changes, method: str
 ) -> ModelResult:
     """Report a solution as it stands; see `ModelResult`."""
     sign = -1.0 if program.maximised else 1.0

@@ -29,11 +29,7 @@ Definition = Callable[..., Fraction | None]
 """Called as the builder is, with a pruning after that; gives its objective, or None if it is not allowed."""
 
 
-NUMBERS = {
-    "lam": ("an instance", "lambda"),
-    "budget": ("an instance", "the budget"),
-    "nothing": ("an instance",),
-}
+NUMBERS = {"lam": ("an instance", "lambda"), "budget": ("an instance", "the budget"), "nothing": ("an instance",)}
 """What a builder is called with."""
 
 

@@ -155,10 +155,7 @@ def run_solver(
 
 
 def solve_model(
-    model: pyo.ConcreteModel,
-    time_limit: float | None = None,
-    relative_gap: float = 0.0,
-    solver: str = "highs",
+    model: pyo.ConcreteModel, time_limit: float | None = None, relative_gap: float = 0.0, solver: str = "highs"
 ) -> PruningResult | BudgetResult | ModelResult:
     """Solve a Pyomo model with HiGHS, or another solver; its variables then hold the solution.
 

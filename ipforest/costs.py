@@ -42,17 +42,16 @@ NO_GROUP = -1
 class FeatureCosts:
     """The price list of the features.
 
-    An example that needs feature f pays ``prices[f]`` once, and, with the first feature of
-    a group, the group's fee. So Turney's discounts (a blood test is cheaper once blood is
-    taken) are prices within the group plus the collection fee, and a sensor whose features
-    come free after the first is price 0 for each feature and a fee of the sensor's cost.
+    An example that needs feature f pays ``prices[f]`` once, and, with the first feature of a group, the group's fee.
+    So where a blood test is cheaper once blood is taken (Turney's discounts), taking blood is the fee. A sensor whose
+    features come together is a fee, and its features cost 0.
 
-    What is bought is called a *unit*: each feature that has a price of its own or no group,
-    and each group. A feature needs one or two units.
+    What is bought is called a *unit*: each feature that has a price of its own or no group, and each group. A feature
+    needs one or two units.
 
-    The value of a *delayed* feature comes in the next round only, as that of a blood test comes
-    tomorrow: it decides nothing of what is ordered together with it. It is paid when it is ordered,
-    and a group's fee when the first feature of the group is.
+    The value of a *delayed* feature comes in the next round only, as that of a blood test comes tomorrow: it decides
+    nothing of what is ordered together with it. It is paid when it is ordered, and a group's fee when the first feature
+    of the group is.
 
     Parameters
     ----------

@@ -487,10 +487,7 @@ class PruningInstance:
         ValueError
             The pruning has another size, or keeps a node whose parent it does not keep.
         """
-        return (
-            self.error_unit * self.integer_error(pruning),
-            self.cost_unit * self.integer_cost(pruning),
-        )
+        return (self.error_unit * self.integer_error(pruning), self.cost_unit * self.integer_cost(pruning))
 
     def objective(self, pruning: Pruning, lam: object) -> Fraction:
         """``error + lam * cost`` of a pruning, exactly."""

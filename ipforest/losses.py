@@ -174,12 +174,7 @@ def stage_errors(
 
 
 def _second_order_losses(
-    trees: BoostedTrees,
-    number: int,
-    columns: slice,
-    reached: Int32Array,
-    course: Course,
-    weight: FloatArray,
+    trees: BoostedTrees, number: int, columns: slice, reached: Int32Array, course: Course, weight: FloatArray
 ) -> FloatArray:
     value = trees.value[slice(*trees.tree_offsets[number : number + 2].tolist())]
     gradient, hessian = course.derivatives(columns)
@@ -192,12 +187,7 @@ def _second_order_losses(
 
 
 def _stage_losses(
-    trees: BoostedTrees,
-    number: int,
-    columns: slice,
-    reached: Int32Array,
-    course: Course,
-    weight: FloatArray,
+    trees: BoostedTrees, number: int, columns: slice, reached: Int32Array, course: Course, weight: FloatArray
 ) -> FloatArray:
     loss = trees.margin_loss
     start, stop = trees.tree_offsets[number : number + 2].tolist()

@@ -372,9 +372,4 @@ def _path_flow(
         nodes, acquisitions = subproblem.members
         node_p[nodes], node_q[nodes], price[acquisitions] = p, q, p
     flow = restore_flow(instance, reduced, network, cut.host.nodes, Capacities(node_p, node_q, price))
-    return PathFlow(
-        tuple(lam.p for lam in lambdas),
-        tuple(lam.q for lam in lambdas),
-        node_breakpoint,
-        *flow,
-    )
+    return PathFlow(tuple(lam.p for lam in lambdas), tuple(lam.q for lam in lambdas), node_breakpoint, *flow)

@@ -53,47 +53,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from proofs.certificates.optimality import verify_optimality
-    from proofs.certificates.path_file import write_path_certificate
-    from proofs.certificates.path_optimality import verify_path
-    from proofs.certificates.pruning_file import read_certificate, verify_certificate_file, write_certificate
-    from proofs.claims.machine_checked import compile_proof
-    from proofs.claims.table import prove
-    from proofs.crosschecks.methods import crosscheck
-    from proofs.crosschecks.random_checks import crosscheck_random, replay
-    from proofs.integrality.any_program import is_integral
-    from proofs.integrality.vertices import round_by_threshold, vertices
-    from proofs.unimodularity.counterexample import Counterexample
-    from proofs.unimodularity.decomposition import Certificate
-    from proofs.unimodularity.formulation_networks import network_certificate
-    from proofs.unimodularity.network_certificate import NetworkCertificate
-    from proofs.unimodularity.network_recognition import find_network
-    from proofs.unimodularity.total_unimodularity import is_totally_unimodular
-    from proofs.verdict import Verdict
-
-__all__ = [
-    "Certificate",
-    "Counterexample",
-    "NetworkCertificate",
-    "Verdict",
-    "compile_proof",
-    "crosscheck",
-    "crosscheck_random",
-    "find_network",
-    "is_integral",
-    "is_totally_unimodular",
-    "network_certificate",
-    "prove",
-    "read_certificate",
-    "replay",
-    "round_by_threshold",
-    "verify_certificate_file",
-    "verify_optimality",
-    "verify_path",
-    "vertices",
-    "write_certificate",
-    "write_path_certificate",
-]
+    from proofs.certificates.optimality import verify_optimality as verify_optimality
+    from proofs.certificates.path_file import write_path_certificate as write_path_certificate
+    from proofs.certificates.path_optimality import verify_path as verify_path
+    from proofs.certificates.pruning_file import read_certificate as read_certificate
+    from proofs.certificates.pruning_file import verify_certificate_file as verify_certificate_file
+    from proofs.certificates.pruning_file import write_certificate as write_certificate
+    from proofs.claims.machine_checked import compile_proof as compile_proof
+    from proofs.claims.table import prove as prove
+    from proofs.crosschecks.methods import crosscheck as crosscheck
+    from proofs.crosschecks.random_checks import crosscheck_random as crosscheck_random
+    from proofs.crosschecks.random_checks import replay as replay
+    from proofs.integrality.any_program import is_integral as is_integral
+    from proofs.integrality.vertices import round_by_threshold as round_by_threshold
+    from proofs.integrality.vertices import vertices as vertices
+    from proofs.unimodularity.counterexample import Counterexample as Counterexample
+    from proofs.unimodularity.decomposition import Certificate as Certificate
+    from proofs.unimodularity.formulation_networks import network_certificate as network_certificate
+    from proofs.unimodularity.network_certificate import NetworkCertificate as NetworkCertificate
+    from proofs.unimodularity.network_recognition import find_network as find_network
+    from proofs.unimodularity.total_unimodularity import is_totally_unimodular as is_totally_unimodular
+    from proofs.verdict import Verdict as Verdict
 
 _HOME = {
     "Certificate": "unimodularity.decomposition",
@@ -118,6 +98,7 @@ _HOME = {
     "write_certificate": "certificates.pruning_file",
     "write_path_certificate": "certificates.path_file",
 }
+__all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> Any:

@@ -114,11 +114,7 @@ def draw_network(axes: Any, form: NetworkForm, active: NDArray[np.bool_] | None 
 
 
 def draw_certificate(
-    axes: Any,
-    certificate: NetworkCertificate,
-    column_names: Sequence[str],
-    rows: Sequence[int] = (),
-    title: str = "",
+    axes: Any, certificate: NetworkCertificate, column_names: Sequence[str], rows: Sequence[int] = (), title: str = ""
 ) -> None:
     """Draw the directed tree of a network certificate and mark the paths of some rows.
 

@@ -143,12 +143,7 @@ def _digest(kind: str, parts: Mapping[str, Any]) -> str:
 
 
 def verify_origin(
-    certificate: Certificate,
-    forest: Forest,
-    examples: Any,
-    costs: FeatureCosts,
-    loss: str,
-    split_cost: object = 0,
+    certificate: Certificate, forest: Forest, examples: Any, costs: FeatureCosts, loss: str, split_cost: object = 0
 ) -> Verdict:
     """Verify that an instance is what a model, examples and prices give.
 

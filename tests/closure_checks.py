@@ -15,11 +15,7 @@ from ipforest.path import PruningPath
 def network_of(instance: PruningInstance) -> Network:
     """The network of an instance as it is, without presolve."""
     return build_network(
-        instance.parent,
-        instance.gain,
-        instance.split_cost,
-        bit_rows(rows_of(instance)),
-        instance.acquisition_cost,
+        instance.parent, instance.gain, instance.split_cost, bit_rows(rows_of(instance)), instance.acquisition_cost
     )
 
 

@@ -91,10 +91,7 @@ MUTATIONS = (
         "counts.max(axis=1)",
     ),
     Mutation(
-        "entropy in nats",
-        "ipforest/losses.py",
-        "np.log2(totals[:, None] / counts)",
-        "np.log(totals[:, None] / counts)",
+        "entropy in nats", "ipforest/losses.py", "np.log2(totals[:, None] / counts)", "np.log(totals[:, None] / counts)"
     ),
     Mutation(
         "evaluation forgets the root's error",

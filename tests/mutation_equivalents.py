@@ -79,11 +79,7 @@ CERTIFICATES = {
     "optimality verify_claim: value != upper: value < upper": "a flow that passes bounds every pruning from above",
     **{
         f"{place}: nodes.gain > 0: nodes.gain {relation}": _NO_GAIN
-        for place in (
-            "optimality verify_claim",
-            "optimality conservation_fault",
-            "path_optimality _saturation_fault",
-        )
+        for place in ("optimality verify_claim", "optimality conservation_fault", "path_optimality _saturation_fault")
         for relation in (">= 0", "> -1")
     },
     **{

@@ -29,7 +29,7 @@ LIBRARIES = {"llvmlite", "numba", "numpy", *sys.stdlib_module_names}
 """What kernels name of these does not change; numba's version is in the cache."""
 
 
-class KernelCache(FunctionCache):  # type: ignore[misc]  # numba is untyped
+class KernelCache(FunctionCache):
     """The cache of one kernel.
 
     Raises
@@ -72,7 +72,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba is untyped
         return (*super()._index_key(sig, codegen), _fields_of(arguments))
 
 
-class _KernelFile(IndexDataCacheFile):  # type: ignore[misc]
+class _KernelFile(IndexDataCacheFile):
     """The files of one kernel; what is compiled says itself what it was compiled from.
 
     numba writes the index before the file that it refers to. A full disk, a signal, or another process in between

@@ -24,7 +24,7 @@ MIN_WORK = 2**16
 """Threads are started for no fewer steps."""
 
 
-class _CollectorPause(Listener):  # type: ignore[misc]  # numba is untyped
+class _CollectorPause(Listener):
     """Stops the garbage collector while kernels are compiled.
 
     A kernel makes many objects that live until it is compiled, and looking through them again and again takes an eighth
@@ -43,7 +43,7 @@ class _CollectorPause(Listener):  # type: ignore[misc]  # numba is untyped
             gc.enable()
 
 
-class _ProcessorTime(Listener):  # type: ignore[misc]  # numba is untyped
+class _ProcessorTime(Listener):
     """Adds up the processor's seconds of compiling."""
 
     def __init__(self) -> None:

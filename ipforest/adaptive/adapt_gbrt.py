@@ -133,12 +133,7 @@ class AdaptGbrt(AdaptiveApproximation):
 
     def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:
         """Boost, and read out gate and classifier after several numbers of rounds."""
-        booster = PricedBooster(
-            training.X.astype(np.float32),
-            self.costs_,
-            lam=lam,
-            growth=self._growth,
-        )
+        booster = PricedBooster(training.X.astype(np.float32), self.costs_, lam=lam, growth=self._growth)
         n, growth = self.n_estimators, self._growth
         if growth.max_regrowths:
             *_, boosted = regrown_pairs(training, share, booster, n, growth.max_regrowths, growth.learning_rate)
@@ -254,12 +249,7 @@ class GrowingPair:
 
 
 def boost_pair(
-    training: Training,
-    p_full: float,
-    booster: PricedBooster,
-    n_rounds: int,
-    rounds_per_step: int,
-    learning_rate: float,
+    training: Training, p_full: float, booster: PricedBooster, n_rounds: int, rounds_per_step: int, learning_rate: float
 ) -> BoostedPair:
     """Run Algorithm 2 in one pass: the shares are renewed while the trees grow.
 
@@ -287,12 +277,7 @@ def boost_pair(
 
 
 def regrown_pairs(
-    training: Training,
-    p_full: float,
-    booster: PricedBooster,
-    n_rounds: int,
-    max_regrowths: int,
-    learning_rate: float,
+    training: Training, p_full: float, booster: PricedBooster, n_rounds: int, max_regrowths: int, learning_rate: float
 ) -> Iterator[BoostedPair]:
     """Run Algorithm 2 as its authors' program does: new trees for each renewal of the shares.
 

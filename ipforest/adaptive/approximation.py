@@ -108,7 +108,7 @@ class GateSearch(PairSearch):
 
 
 @dataclass(eq=False, repr=False)
-class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # scikit-learn is untyped
+class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut):
     r"""Base: keep a full model for the hard examples, and answer the others by a cheap one; a gate tells them apart.
 
     .. math:: \min_{f_1, g, q} \frac{1}{N} \sum_i \big[ (1 - q_i)\, \ell(f_1(x_i), y_i) + q_i\, \ell(f_0(x_i), y_i)
@@ -135,12 +135,10 @@ class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut)
     max_cost : number, optional
         The most that any one example may pay; see `BudgetedModel.session`.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
-        the class of the least expected cost is predicted, and pairs are judged by what mistakes cost; gates and cheap
-        models are trained as they are, by log loss.
+        What mistakes cost, as in `ipforest.EarlyExit`: pairs are judged by it; gates and cheap models are trained as
+        they are, by log loss.
     scoring : {None, "total cost"}, default=None
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be on held-out examples,
-        in the unit of the prices; a budget is then only a limit.
+        See `ipforest.EarlyExit`.
     validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out for the choice, if `fit` gets no ``X_val``; with None, the training examples.
     n_jobs : int, optional

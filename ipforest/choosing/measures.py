@@ -17,10 +17,10 @@ from sklearn.metrics import get_scorer, get_scorer_names, roc_curve
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from ipforest._internal.arrays import Array, FloatArray, one_line
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, one_line
 from ipforest.tabular.name_matching import closest
 
-__all__ = ["AnswersToScore", "log_odds", "name_of", "read_scoring", "sensitivity_at", "specificity_at"]
+__all__ = ["AnswersToScore", "confidence", "log_odds", "name_of", "read_scoring", "sensitivity_at", "specificity_at"]
 
 Scorer: TypeAlias = Callable[..., float]
 
@@ -49,7 +49,22 @@ def log_odds(probability: FloatArray) -> FloatArray:
     return np.asarray(values[:, 1] if probability.shape[1] == 2 else values)
 
 
-class AnswersToScore(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+def confidence(outputs: FloatArray, y: Array, classes: Array) -> tuple[FloatArray, BoolArray]:
+    """Return probabilities and whether they came true: of the second of two classes, or of the likeliest of several.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_samples, n_classes)
+        Class probabilities.
+    y : ndarray, shape (n_samples,)
+        The true labels.
+    classes : ndarray, shape (n_classes,)
+    """
+    number = np.ones(len(y), dtype=np.int64) if classes.size == 2 else np.argmax(outputs, axis=1)
+    return outputs[np.arange(number.size), number], np.asarray(y == classes[number])
+
+
+class AnswersToScore(BaseEstimator):
     """What a model answered about some examples, in the form of an estimator that scorers take.
 
     Parameters

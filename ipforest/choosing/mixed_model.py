@@ -143,11 +143,7 @@ class MixedModel:
         return float(measure(y, self.predict(X, keys)))
 
     def session(
-        self,
-        key: Hashable,
-        known: Known | None = None,
-        max_cost: object | None = None,
-        max_rounds: int | None = None,
+        self, key: Hashable, known: Known | None = None, max_cost: object | None = None, max_rounds: int | None = None
     ) -> Session:
         """Start buying the features of one example, by the model drawn for its key.
 

@@ -30,7 +30,7 @@ N_LENGTHS = 40
 
 
 @dataclass(eq=False, repr=False)
-class AdaBoostVotes(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class AdaBoostVotes(BaseEstimator):
     """The trees of AdaBoost as features: each votes -1 or 1.
 
     Parameters
@@ -111,12 +111,10 @@ class AdaBoostRS(ClassifierTreeEstimator):
     max_depth : int, default=2
         Of the trees that AdaBoost grows.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
-        the number of draws is chosen by what mistakes cost, and the class of the least expected cost is predicted; the
-        trees are boosted and drawn without regard to it.
+        What mistakes cost, as in `ipforest.EarlyExit`: the number of draws is chosen by it; the trees are boosted and
+        drawn without regard to it.
     scoring : {None, "total cost"}, default=None
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,
-        in the unit of the prices; a budget is then only a limit.
+        See `ipforest.EarlyExit`.
     feature_costs, split_cost, budget, validation_fraction, random_state
         See `ipforest.classifier_trees.CSTC`.
 

@@ -85,9 +85,9 @@ def _centred_moments(objective: Objective, reach: FloatArray) -> tuple[FloatArra
 class ASTC(CSTC):
     """A `CSTC` whose nodes choose their features greedily: the most explained variance per price first.
 
-    Each node, from the root downwards, takes the feature that lowers the squared loss of the examples that reach it
-    most per price, what its path has bought being free, until the best no longer lowers it by lambda times its price.
-    Nothing is relaxed, and no node is optimised again: training is much faster than that of `CSTC`.
+    Each node, from the root downwards, takes one feature after another, each time the one that most lowers the squared
+    loss of its examples per price, until the best lowers it by less than lambda times its price. What its path has
+    bought is free. Nothing is relaxed, and no node is optimised again: training is much faster than that of `CSTC`.
 
     Parameters
     ----------

@@ -171,12 +171,7 @@ def descend(
 
 
 def update_node(
-    objective: Objective,
-    tree: ClassifierTree,
-    node: int,
-    scores: FloatArray,
-    value: float,
-    settings: DescentSettings,
+    objective: Objective, tree: ClassifierTree, node: int, scores: FloatArray, value: float, settings: DescentSettings
 ) -> tuple[ClassifierTree, FloatArray, float]:
     """Minimise the objective over one node's weights, intercept and threshold.
 

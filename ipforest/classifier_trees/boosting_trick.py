@@ -21,7 +21,7 @@ from ipforest.growing.impurities import Gradient
 
 
 @dataclass(eq=False, repr=False)
-class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class BoostingTrick(BaseEstimator):
     """Limited-depth regression trees as features: phi(x) = (h_1(x), ..., h_T(x)), section 5.
 
     The trees come from gradient boosting with squared loss. A weight on one needs all features that the tree tests.

@@ -63,12 +63,10 @@ class CSTC(RelaxedTreeEstimator):
     budget : number, optional
         What an example may cost on average on validation data; by default the best tree is taken, whatever it costs.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. For
-        two classes. Then labels are weighted in training by what missing them costs, the probabilities are corrected
-        for it, trees are chosen by what mistakes cost, and the class of the least expected cost is predicted.
+        What mistakes cost, as in `ipforest.EarlyExit`, for two classes. Labels are weighted in training by what missing
+        them costs, the probabilities are corrected for it, and trees are chosen by what mistakes cost.
     scoring : {None, "total cost"}, default=None
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,
-        in the unit of the prices; a budget is then only a limit.
+        See `ipforest.EarlyExit`.
     validation_fraction : float, splitter or None, default=0.25
         Share of the examples (of the queries) held out for the structure, for stopping early, for fine-tuning and for
         the choice by budget; with None all examples are in both parts.

@@ -36,7 +36,7 @@ class FeatureMap(Protocol):
         """Compute the outputs, or some of them; other features than those they need are not read."""
 
 
-class ScaledFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class ScaledFeatures(BaseEstimator):
     """The features themselves, shifted and scaled to mean 0 and variance 1, so that norms treat them alike.
 
     A missing value counts as the mean (as 0 where they stay as they are).

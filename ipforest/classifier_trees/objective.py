@@ -183,11 +183,7 @@ class NodeProblem:
         return -1 if self.tree.lower[self.node] == TERMINAL else 0
 
     def bounded(
-        self,
-        score: FloatArray,
-        threshold: float,
-        squares: FloatArray,
-        bound: CostBound,
+        self, score: FloatArray, threshold: float, squares: FloatArray, bound: CostBound
     ) -> tuple[float, FloatArray, float, FloatArray]:
         """Compute loss plus lambda times the bound of the cost, without what regularises the weights themselves.
 

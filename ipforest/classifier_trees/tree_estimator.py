@@ -133,11 +133,7 @@ class ClassifierTreeEstimator(PricedEstimator):
         """Learn one tree per tradeoff."""
 
     def fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        qid: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
+        self, X: npt.ArrayLike, y: npt.ArrayLike, qid: npt.ArrayLike | None = None, groups: npt.ArrayLike | None = None
     ) -> Self:
         """Learn trees of classifiers for a range of tradeoffs and take one.
 

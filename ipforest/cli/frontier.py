@@ -64,13 +64,7 @@ def run(options: Arguments) -> int:
     from ipforest.experiments.experiment import reproduce
     from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
     from ipforest.experiments.frontier_page import require_comparison
-    from ipforest.experiments.frontier_summary import (
-        ERROR_OF_CLASSES,
-        ERROR_OF_NUMBERS,
-        REFERENCES,
-        losses,
-        mean_ranks,
-    )
+    from ipforest.experiments.frontier_summary import ERROR_OF_CLASSES, ERROR_OF_NUMBERS, REFERENCES, losses, mean_ranks
     from ipforest.experiments.methods import OURS
     from ipforest.testing.subjects import find_methods
 

@@ -243,7 +243,7 @@ class Forest(Trees):
         total, *sums = self.reach_sums(leaves, amounts).T
         reached = total > 0
         means = np.column_stack(sums)[reached] / total[reached, None]
-        passing = self.reach_counts(leaves, np.zeros(targets.size, dtype=np.int64), 1)[:, 0]
+        passing = self.reach_counts(leaves)
         variance_or_impurity = (
             means[:, 1] - means[:, 0] ** 2 if self.classes is None else _impurity(means, self.criterion)
         )

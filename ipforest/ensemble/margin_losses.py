@@ -133,12 +133,7 @@ class _SoftmaxCourse(Course):
 
 @njit
 def _derivatives_so_far(
-    margins: FloatArray,
-    targets: FloatArray,
-    first: int,
-    past: int,
-    exponentials: FloatArray,
-    reference: FloatArray,
+    margins: FloatArray, targets: FloatArray, first: int, past: int, exponentials: FloatArray, reference: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Compute derivatives from exponentials of margins less an example's reference, taken anew where they are 0."""
     n, n_classes = margins.shape
@@ -171,12 +166,10 @@ def _move_on(
 
 MARGIN_LOSSES: dict[str, MarginLoss] = {
     "identity": MarginLoss(
-        value=lambda margins, targets: np.square(margins - targets).sum(axis=1) / 2,
-        derivatives=_square_derivatives,
+        value=lambda margins, targets: np.square(margins - targets).sum(axis=1) / 2, derivatives=_square_derivatives
     ),
     "log": MarginLoss(
-        value=lambda margins, targets: (np.exp(margins) - targets * margins).sum(axis=1),
-        derivatives=_log_derivatives,
+        value=lambda margins, targets: (np.exp(margins) - targets * margins).sum(axis=1), derivatives=_log_derivatives
     ),
     "logit": MarginLoss(
         value=lambda margins, targets: (np.logaddexp(0, margins) - targets * margins).sum(axis=1),

@@ -33,12 +33,13 @@ def write_onnx(trees: Forest | BoostedTrees) -> Any:
     Raises
     ------
     ValueError
-        There are tests of categories.
+        There are tests of categories, or answers that float32 does not hold.
     """
     from onnx import TensorProto, checker, helper
 
     if trees.tests_categories.any():
         raise ValueError("trees: expected tests of numbers, got tests of categories")
+    _require_float32(np.append(trees.value[trees.is_leaf], trees.base_score))
     number = TensorProto.FLOAT if trees.dtype == np.float32 else TensorProto.DOUBLE
     nodes = [
         helper.make_node("TreeEnsembleRegressor", ["X"], ["margins"], domain="ai.onnx.ml", **_attributes(trees, number))
@@ -65,6 +66,15 @@ def write_onnx(trees: Forest | BoostedTrees) -> Any:
     model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="ipforest")
     checker.check_model(model)
     return model
+
+
+def _require_float32(answers: Array) -> None:
+    largest = float(np.abs(answers).max())
+    if largest > float(np.finfo(np.float32).max):
+        raise ValueError(
+            f"trees: expected answers that float32 holds, as ONNX adds them up, got {largest:.3g}; train on smaller "
+            "targets, or write 'c', which counts in double precision"
+        )
 
 
 def _attributes(trees: Forest | BoostedTrees, number: int) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from ipforest.ensemble.packing import pack, unpack
 
 __all__ = ["ForestsAtRest", "RestingForest", "pack_forests", "unpack_forests"]
 
-MIN_RESTING_NODES = 2**17
-"""Smaller forests, of up to some 15 megabytes, are not packed: that took 4% of training on 5,000 examples."""
+MIN_RESTING_BYTES = 2**24
+"""Smaller forests are not packed: that took 4% of training on 5,000 examples."""
 
 
 @dataclass(eq=False, repr=False)
@@ -61,10 +61,8 @@ class ForestsAtRest(Sequence[Forest]):
 
     @classmethod
     def of(cls, forests: Sequence[Forest]) -> Self:
-        """Pack those with `MIN_RESTING_NODES`."""
-        return cls(
-            [each if each.n_nodes < MIN_RESTING_NODES else RestingForest(each.__getstate__()) for each in forests]
-        )
+        """Pack those with `MIN_RESTING_BYTES`."""
+        return cls([RestingForest(each.__getstate__()) if _is_large(each) else each for each in forests])
 
     def rest(self) -> None:
         """Forget what was unpacked, which takes some fifty times as many bytes."""
@@ -80,6 +78,10 @@ class ForestsAtRest(Sequence[Forest]):
 
     def __getitem__(self, place: Any) -> Any:
         return tuple(self)[place]
+
+
+def _is_large(forest: Forest) -> bool:
+    return bool(sum(getattr(forest, name).nbytes for name in Forest.NODE_FIELDS) >= MIN_RESTING_BYTES)
 
 
 def pack_forests(forests: Sequence[Forest], columns: Sequence[IntArray]) -> dict[str, Any]:

@@ -117,14 +117,7 @@ def _add_values(splits: Splits, value: Array, examples: Array, totals: Array) ->
 
 @njit
 def walk_on(
-    splits: Splits,
-    rows: Array,
-    examples: Array,
-    known: Array,
-    barred: Array,
-    place: Array,
-    tests: Array,
-    wanted: Array,
+    splits: Splits, rows: Array, examples: Array, known: Array, barred: Array, place: Array, tests: Array, wanted: Array
 ) -> None:
     """Walk examples on through the trees in order, up to the first test of a feature that is not known.
 

@@ -26,12 +26,7 @@ from ipforest._internal.arrays import (
     read_only,
 )
 from ipforest._internal.examples import other_than_numbers, refuse_other_tables, with_nan
-from ipforest._internal.feature_names import (
-    checked_names,
-    in_pandas,
-    require_columns_of_training,
-    require_same_columns,
-)
+from ipforest._internal.feature_names import checked_names, in_pandas, require_columns_of_training, require_same_columns
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble import routing
 from ipforest.ensemble.categories import Categories
@@ -91,14 +86,7 @@ class Trees:
         a threshold that is NaN, or another comparison, dtype or number of names.
     """
 
-    NODE_FIELDS: ClassVar[tuple[str, ...]] = (
-        "left",
-        "right",
-        "feature",
-        "threshold",
-        "missing_left",
-        "category_set",
-    )
+    NODE_FIELDS: ClassVar[tuple[str, ...]] = ("left", "right", "feature", "threshold", "missing_left", "category_set")
     TREE_FIELDS: ClassVar[tuple[str, ...]] = ()
 
     tree_offsets: IntArray
@@ -429,25 +417,10 @@ class Trees:
         routing.reached_leaves(self.splits, examples, leaves)
         return leaves
 
-    def reach_counts(self, leaves: Int32Array, groups: IntArray, n_groups: int) -> IntArray:
-        """Count the examples of each group that pass each node.
-
-        Parameters
-        ----------
-        leaves : ndarray of int32, shape (n_trees, n_samples)
-            From `leaves`.
-        groups : ndarray of int64, shape (n_samples,)
-            Group of each example, 0..n_groups-1 (its class, or 0).
-        n_groups : int
-
-        Returns
-        -------
-        ndarray of int64, shape (n_nodes, n_groups)
-        """
-        cells = leaves * np.int64(n_groups) + groups
-        flat: IntArray = np.bincount(cells.ravel(), minlength=self.n_nodes * n_groups)
-        counts = flat.reshape(self.n_nodes, n_groups)
-        routing.accumulate_to_ancestors(self.parent, counts)
+    def reach_counts(self, leaves: Int32Array) -> IntArray:
+        """Count the examples that pass each node, shape (n_nodes,); see `leaves` for where they end."""
+        counts: IntArray = np.bincount(leaves.ravel(), minlength=self.n_nodes)
+        routing.accumulate_to_ancestors(self.parent, counts[:, None])
         return counts
 
     def reach_sums(self, leaves: Int32Array, amounts: Sequence[FloatArray]) -> FloatArray:

@@ -19,13 +19,7 @@ LINKS = {
     **dict.fromkeys(("binary:logistic", "reg:logistic"), "logit"),
     **dict.fromkeys(("multi:softprob", "multi:softmax"), "multinomial logit"),
     **dict.fromkeys(
-        (
-            "reg:squarederror",
-            "reg:squaredlogerror",
-            "reg:pseudohubererror",
-            "reg:absoluteerror",
-            "reg:quantileerror",
-        ),
+        ("reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror", "reg:absoluteerror", "reg:quantileerror"),
         "identity",
     ),
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "log"),
@@ -252,12 +246,7 @@ def _side_by_side(left: Array, right: Array) -> tuple[IntArray, IntArray]:
 
 
 def _tree(
-    number: int,
-    left: list[int],
-    right: list[int],
-    feature: list[int],
-    conditions: list[float],
-    missing_left: list[int],
+    number: int, left: list[int], right: list[int], feature: list[int], conditions: list[float], missing_left: list[int]
 ) -> dict[str, Any]:
     parents, zeros = [NO_PARENT] * len(left), [0.0] * len(left)
     for node, children in enumerate(zip(left, right, strict=True)):

@@ -55,9 +55,9 @@ MOST_KEPT_ROWS = 2000
 class BudgetedEstimator(BudgetedModel):
     """Base of the estimators that pay for features.
 
-    A subclass takes ``feature_costs``, ``budget`` and ``random_state`` in its constructor, checks its parameters before
-    any training, trains in `_train` the models that a budget chooses from, and says in `policy` what the one that was
-    chosen wants to know. Parameters that travel together are one, a `Settings`, declared by a `Grouped`.
+    A subclass takes ``feature_costs``, ``budget`` and ``random_state`` in its constructor, and checks its parameters
+    before any training. Its `_train` trains the models that a budget chooses from; its `policy` says what the one that
+    was chosen wants to know. Parameters that travel together are one, a `Settings`, declared by a `Grouped`.
     """
 
     __slots__ = ()

@@ -131,10 +131,7 @@ def is_fitted(estimator: Any) -> bool:
     except NotFittedError:
         return False
     except (AttributeError, TypeError) as problem:
-        kind = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
-        raise TypeError(
-            f"estimator: expected an object of a class that derives from sklearn.base.BaseEstimator, got {kind}"
-        ) from problem
+        raise TypeError(_no_estimator(estimator, "estimator")) from problem
     return True
 
 

@@ -63,7 +63,7 @@ class _Keeper:
     _kept: Ready | None
 
 
-class BudgetedModel(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetedModel(_Keeper, BaseEstimator):
     """Base of the estimators that pay for features, as far as they are fitted.
 
     A subclass says in `policy` what it wants to know of examples one feature at a time. Costs, predictions and sessions

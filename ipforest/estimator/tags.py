@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 __all__ = ["AroundEstimator"]
 
 
-class AroundEstimator(MetaEstimatorMixin):  # type: ignore[misc]  # scikit-learn is untyped
+class AroundEstimator(MetaEstimatorMixin):
     """Base of the estimators around another: it classifies, needs targets and takes missing values as that one does."""
 
     estimator: Any

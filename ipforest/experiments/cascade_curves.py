@@ -62,10 +62,7 @@ def cascade_points(parts: Parts, costs: FeatureCosts, n_trees: int, n_lambdas: i
 def _points(model: ClassifierTreeEstimator, parts: Parts) -> list[Record]:
     """Measure every candidate of a model."""
     records: list[Record] = [{} for _ in model.candidates_]
-    for part, X, y in (
-        ("validation_", parts.X_validation, parts.y_validation),
-        ("", parts.X_test, parts.y_test),
-    ):
+    for part, X, y in (("validation_", parts.X_validation, parts.y_validation), ("", parts.X_test, parts.y_test)):
         phi = model.feature_map_.transform(np.asarray(X, dtype=np.float64))
         for record, candidate in zip(records, model.candidates_, strict=True):
             _, scores, paid = model.resources_.outcome(candidate.tree, phi)

@@ -412,7 +412,7 @@ def _summarised(
         if not suspects:
             raise
         likeness = {
-            file: (_likeness(file, records_of, _keys), _likeness(file, records_of, _kinds)) for file in suspects
+            file: (_likeness(file, records_of, frozenset), _likeness(file, records_of, _kinds)) for file in suspects
         }
         raise ValueError(
             f"{min(suspects, key=likeness.__getitem__)}: expected the records of a finished cell (delete it to run the "
@@ -427,10 +427,6 @@ def _likeness(file: Path, records_of: Mapping[Path, list[Record]], shape_of: Cal
         sum((shape in others) == (shape in shapes_of[file]) for others in shapes_of.values())
         for shape in set().union(*shapes_of.values())
     )
-
-
-def _keys(record: Record) -> Hashable:
-    return frozenset(record)
 
 
 def _kinds(record: Record) -> Hashable:

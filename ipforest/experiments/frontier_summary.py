@@ -81,11 +81,7 @@ COMPOSED: Mapping[str, Composed] = {
 """Of equal validation errors, up to rounding, the cheapest is taken. A peer's model with our stopping is on both sides.
 """
 
-REFERENCES = {
-    "": "best of others",
-    "stopped_": "best of others, stopped",
-    "mixed_": "best of others, stopped or mixed",
-}
+REFERENCES = {"": "best of others", "stopped_": "best of others, stopped", "mixed_": "best of others, stopped or mixed"}
 """What differences are from; the names of their columns begin so."""
 
 

@@ -41,15 +41,7 @@ from ipforest.experiments.peers import (
     selected_xgboost,
     streed,
 )
-from ipforest.experiments.tasks import (
-    N_LEVELS,
-    RULES,
-    Method,
-    Task,
-    at_budgets,
-    fitted_to,
-    whole,
-)
+from ipforest.experiments.tasks import N_LEVELS, RULES, Method, Task, at_budgets, fitted_to, trains_with, whole
 from ipforest.frontiers.budget_boost import BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor
@@ -84,6 +76,7 @@ def cost_complexity(task: Task) -> Iterator[Option]:
         yield whole(model.forest_.prune(pruning).without_bare_roots(), task)
 
 
+@trains_with(predicts_numbers=False)
 def budget_rf(task: Task) -> Iterator[Option]:
     """BudgetRF as its authors ran it: every cut, alpha from 0 to 45, as many trees as the budget allows."""
     model = fitted_to(
@@ -151,31 +144,23 @@ FRONT_ENDS = ("BudgetedClassifier", "BudgetedRegressor")
 OURS = ("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost", *FRONT_ENDS)
 """What is of this package; the rest is what people use."""
 
-OF_CLASSES_ALONE = ("BudgetRF", "STreeD")
-"""Methods that predict no numbers."""
-
 OF_NUMBERS: Mapping[str, Method | JointFrontier] = {
-    **{name: method for name, method in METHODS.items() if name not in (*OF_CLASSES_ALONE, "BudgetedClassifier")},
+    **{
+        name: method
+        for name, method in METHODS.items()
+        if not isinstance(method, JointFrontier) and getattr(method, "predicts_numbers", True)
+    },
     "BudgetForest": BudgetForestRegressor(),
     "BudgetBoost": BudgetBoostRegressor(),
     "BudgetedRegressor": BudgetedRegressor(),
 }
 """The same where a number is predicted."""
 
-NEEDS: Mapping[str, tuple[str, ...]] = {
-    "CatBoost penalties": ("catboost",),
-    "STreeD": ("pystreed",),
-    "k best, XGBoost": ("lightgbm", "xgboost"),
-    **dict.fromkeys(
-        ("CEGB lazy", "CEGB coupled", "CEGB early exit", "k best, LightGBM", "forward, LightGBM"), ("lightgbm",)
-    ),
-}
-"""The libraries that a method needs, where it needs some."""
-
 
 def available(methods: Iterable[str]) -> list[str]:
     """Return the methods whose libraries are installed."""
-    return [name for name in methods if all(find_spec(library) is not None for library in NEEDS.get(name, ()))]
+    needed = {name: getattr(METHODS.get(name), "libraries", ()) for name in methods}
+    return [name for name, libraries in needed.items() if all(map(find_spec, libraries))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,9 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.experiments.options import Option
 from ipforest.experiments.streed import optimal_tree
-from ipforest.experiments.tasks import (
-    PATIENCE,
-    Task,
-    prefixes,
-    stopped,
-    whole,
-)
-from ipforest.frontiers.averaged_trees import with_best_leaves
+from ipforest.experiments.tasks import PATIENCE, Task, prefixes, stopped, trains_with, whole
+from ipforest.frontiers.averaged_trees import bagged_forest, last_before_rise
+from ipforest.frontiers.tasks import task_of
 
 RATES = (0.05, 0.1, 0.2)
 """Learning rates that every boosted peer tries."""
@@ -84,11 +79,7 @@ def _xgboost(task: Task, rate: float, columns: Any = slice(None)) -> BoostedTree
 
     parts = task.parts
     model = task.either(XGBClassifier, XGBRegressor)(
-        n_estimators=task.n_rounds,
-        learning_rate=rate,
-        early_stopping_rounds=PATIENCE,
-        random_state=task.seed,
-        n_jobs=1,
+        n_estimators=task.n_rounds, learning_rate=rate, early_stopping_rounds=PATIENCE, random_state=task.seed, n_jobs=1
     )
     held_out = [(parts.X_validation[:, columns], parts.y_validation)]
     task.trained(model.fit, parts.X_train[:, columns], parts.y_train, eval_set=held_out, verbose=False)
@@ -108,18 +99,21 @@ def _per_kind(task: Task, penalty: str) -> list[float]:
     return [factor * price for price in task.prices]
 
 
+@trains_with("lightgbm")
 def cegb_lazy(task: Task) -> Iterator[Option]:
     """LightGBM; each example pays for a feature once."""
     for trees in penalised_lightgbm(task, "lazy"):
         yield from prefixes(trees, task)
 
 
+@trains_with("lightgbm")
 def cegb_coupled(task: Task) -> Iterator[Option]:
     """LightGBM; a feature is paid for once for all examples."""
     for trees in penalised_lightgbm(task, "coupled"):
         yield from prefixes(trees, task)
 
 
+@trains_with("lightgbm")
 def cegb_early_exit(task: Task) -> Iterator[Option]:
     """LightGBM with lazy penalties, stopped when sure."""
     for trees in penalised_lightgbm(task, "lazy"):
@@ -127,6 +121,7 @@ def cegb_early_exit(task: Task) -> Iterator[Option]:
         yield from stopped(trees, task)
 
 
+@trains_with("catboost")
 def catboost_penalties(task: Task) -> Iterator[Option]:
     """CatBoost with penalties that each example pays once per feature."""
     from catboost import CatBoostClassifier, CatBoostRegressor
@@ -179,7 +174,7 @@ def forward_forest(task: Task) -> Iterator[Option]:
 def _forests_on_features(task: Task, order_of: Callable[[Any], IntArray]) -> Iterator[Option]:
     parts = task.parts
     for max_features in task.max_features:
-        fitted = partial(task.trained, with_best_leaves, task.forest(max_features=max_features), task.leaf_sizes)
+        fitted = partial(task.trained, _with_best_leaves, task.forest(max_features=max_features), task.leaf_sizes)
         order = order_of(fitted(parts.X_train, parts.y_train))
         for k in _sizes(order.size):
             columns = np.sort(order[:k])
@@ -187,11 +182,21 @@ def _forests_on_features(task: Task, order_of: Callable[[Any], IntArray]) -> Ite
             yield whole(Forest.from_sklearn(forest), task, columns)
 
 
+def _with_best_leaves(forest: Any, leaf_sizes: Sequence[int], X: Array, y: Array) -> Any:
+    """Train a forest of scikit-learn with larger and larger leaves until its score out of bag rises."""
+    learnt = task_of(forest, y)
+    encoded = learnt.encoded(y)
+    grown = (bagged_forest(forest, X, y, min_samples_leaf=size) for size in leaf_sizes)
+    return last_before_rise((learnt.score(learnt.out_of_bag(each, encoded), encoded, None), each) for each in grown)[1]
+
+
+@trains_with("lightgbm")
 def selected_lightgbm(task: Task) -> Iterator[Option]:
     """LightGBM retrained on its k most important features per price."""
     return _boosted_on_features(task, _importance_order(task), _lightgbm)
 
 
+@trains_with("lightgbm")
 def forward_lightgbm(task: Task) -> Iterator[Option]:
     """LightGBM retrained on features found by forward selection."""
     from lightgbm import LGBMClassifier, LGBMRegressor
@@ -202,6 +207,7 @@ def forward_lightgbm(task: Task) -> Iterator[Option]:
     return _boosted_on_features(task, task.trained(_forward_order, task, quick), _lightgbm)
 
 
+@trains_with("lightgbm", "xgboost")
 def selected_xgboost(task: Task) -> Iterator[Option]:
     """XGBoost retrained on the features that LightGBM finds most important per price."""
     return _boosted_on_features(task, _importance_order(task), _xgboost)
@@ -268,6 +274,7 @@ def _squared_error(outputs: Array, truth: Array) -> float:
     return float(np.square(outputs - truth).sum()) / len(truth)
 
 
+@trains_with("pystreed", predicts_numbers=False)
 def streed(task: Task) -> Iterator[Option]:
     """STreeD: one tree, optimal for a price of mistakes, over prices; on some of the training examples."""
     return (whole(tree, task) for tree in streed_trees(task))

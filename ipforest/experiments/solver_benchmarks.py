@@ -338,11 +338,7 @@ def _measure_solve(file: str, method: str, lam: str) -> Row:
 def _measure_path(file: str) -> Row:
     instance = PruningInstance.load(file)
     path = prune_path(instance)
-    return {
-        "seconds": path.runtime_s,
-        "status": str(path.status),
-        "breakpoints": len(path.breakpoints),
-    }
+    return {"seconds": path.runtime_s, "status": str(path.status), "breakpoints": len(path.breakpoints)}
 
 
 def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> Row | None:

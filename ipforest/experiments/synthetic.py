@@ -49,12 +49,7 @@ def gaussian_mixture(n_samples: int, n_features: int, seed: int) -> tuple[npt.ND
 
 
 def synthetic_instance(
-    n_trees: int,
-    n_examples: int,
-    n_features: int,
-    n_training: int | None = None,
-    max_price: int = 1,
-    seed: int = 0,
+    n_trees: int, n_examples: int, n_features: int, n_training: int | None = None, max_price: int = 1, seed: int = 0
 ) -> PruningInstance:
     """Grow randomised trees (random thresholds, best of a few by impurity) and route other examples through them.
 
@@ -173,13 +168,7 @@ def _is_new(parent: Array, feature_of: Array, node: int, feature: int) -> bool:
 
 @njit
 def _grow(
-    X: Array,
-    y: Array,
-    X_cost: Array,
-    order: Array,
-    n_candidates: int,
-    rng: np.random.Generator,
-    used: Array,
+    X: Array, y: Array, X_cost: Array, order: Array, n_candidates: int, rng: np.random.Generator, used: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Grow one tree depth first; give parents, errors, row sizes over internal nodes, the rows, examples by leaf."""
     n, n_cost, n_features = order.size, X_cost.shape[0], X.shape[1]

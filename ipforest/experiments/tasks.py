@@ -16,13 +16,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator
-from ipforest.experiments.options import (
-    Answer,
-    Option,
-    in_sessions,
-    levels,
-    record_both,
-)
+from ipforest.experiments.options import Answer, Option, in_sessions, levels, record_both
 from ipforest.experiments.parts import Parts
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MANY_FEATURES
 from ipforest.policy import TreesInOrder
@@ -130,6 +124,16 @@ class Task:
 
 Method: TypeAlias = Callable[[Task], Iterable[Option]]
 """Trains on a task's first part, and gives all that it can do with its models."""
+
+
+def trains_with(*libraries: str, predicts_numbers: bool = True) -> Callable[[Method], Method]:
+    """Note on a method which optional libraries it needs, and whether it predicts numbers as well as classes."""
+
+    def noted(method: Method) -> Method:
+        vars(method).update(libraries=libraries, predicts_numbers=predicts_numbers)
+        return method
+
+    return noted
 
 
 def whole(trees: Forest | BoostedTrees, task: Task, columns: Array | None = None) -> Option:

@@ -71,10 +71,7 @@ TRAINING_SETS = (
     TrainingSet(FIVE_CLASSES, 2000),
     TrainingSet("covertype_93k", 5000),
 )
-GRIDS = {
-    "to_grid": "LightGBM CEGB, 16 settings",
-    "to_all_rounds": "LightGBM CEGB, 16 settings, all rounds",
-}
+GRIDS = {"to_grid": "LightGBM CEGB, 16 settings", "to_all_rounds": "LightGBM CEGB, 16 settings, all rounds"}
 """What training is compared with, by the column of the ratio."""
 BOOSTING_RATES = (0.1,)
 """Of the grid of LightGBM models with penalties that training is compared with: `BudgetBoost`'s."""
@@ -83,10 +80,7 @@ BOOSTING = BoostGrowth(learning_rate=0.1, l2=1.0, max_leaf_nodes=32, max_bins=25
 
 
 def bench_boosting(
-    out: str | Path,
-    sizes: Sequence[InstanceShape] = BOOSTING_SIZES,
-    seed: int = 0,
-    progress: ProgressCallback = silent,
+    out: str | Path, sizes: Sequence[InstanceShape] = BOOSTING_SIZES, seed: int = 0, progress: ProgressCallback = silent
 ) -> list[Row]:
     """Time `BudgetBoost`, as it is and with one ensemble, and LightGBM with penalties on features (CEGB).
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from ipforest.ensemble.packed_forests import ForestsAtRest
 from ipforest.estimator.checks import check_integer
 from ipforest.estimator.held_out import classes_of
 from ipforest.frontiers.tasks import Task, task_of
+from ipforest.growing import Grower, Impurity
 
 T = TypeVar("T")
 
@@ -33,7 +35,7 @@ BETTER_ALONE = 0.95
 """One kind is left out where the Brier score without it is so much smaller; with few examples less may be chance."""
 
 
-class MeanOfForests(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class MeanOfForests(BaseEstimator):
     """Base of `AveragedTrees` and `AveragedTreesRegressor`."""
 
     def __init__(
@@ -71,44 +73,25 @@ class MeanOfForests(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
         )
         if is_classifier(self):
             self.classes_ = classes_of(targets)
-        task = task_of(self, targets)
-        weight = checked_weight(sample_weight, X, examples)
+        task, weight = task_of(self, targets), checked_weight(sample_weight, X, examples)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        forest, extremely_random = (
-            best_out_of_bag(
-                kind(self.n_estimators, random_state=seed), self.min_samples_leaf, examples, targets, weight
-            )
-            for kind in task.forests
-        )
-        both = (forest, extremely_random)
-        encoded = task.encoded(targets)
-        answers = [task.out_of_bag(each, encoded) for each in both]
-        chosen = more_accurate_kinds(both, answers, encoded, weight, task)
-        return self._take_trees(
-            [Forest.from_sklearn(each) for each in chosen],
-            [each.min_samples_leaf for each in chosen],
-            [each.max_features for each in chosen],
-        )
+        judge = OutOfBag(task, task.encoded(targets), weight)
 
-    def _take_trees(
-        self, ensembles: Sequence[Forest], min_samples_leaf: Sequence[int], max_features: Sequence[str | float]
-    ) -> Self:
-        """Become what averages trees that were grown elsewhere.
+        def grow(settings: TreeSettings) -> Grown:
+            forest = task.forests[settings.one_random_cut](self.n_estimators, random_state=seed)
+            told = {"min_samples_leaf": settings.min_samples_leaf, "max_features": settings.max_features}
+            fitted = bagged_forest(forest, examples, targets, weight, **told)
+            return Grown(settings, fitted, task.out_of_bag(fitted, judge.encoded))
 
-        Parameters
-        ----------
-        ensembles : sequence of Forest
-            Of the same features and classes.
-        min_samples_leaf, max_features : sequences
-            How each of them was grown.
+        chosen = judge.best_kinds(grow, self.min_samples_leaf, examples.shape[1])
+        forests = [Forest.from_sklearn(each.trees) for each in chosen]
+        return self._take_trees(forests, [each.settings for each in chosen])
 
-        Returns
-        -------
-        self
-        """
+    def _take_trees(self, ensembles: Sequence[Forest], settings: Sequence[TreeSettings]) -> Self:
+        """Become what averages trees of the same features and classes that were grown by such settings."""
         self.ensembles_: Sequence[Forest] = tuple(ensembles)
-        self.min_samples_leaf_ = tuple(min_samples_leaf)
-        self.max_features_ = tuple(max_features)
+        self.min_samples_leaf_ = tuple(each.min_samples_leaf for each in settings)
+        self.max_features_ = tuple(each.max_features for each in settings)
         self.n_features_in_ = ensembles[0].n_features
         if ensembles[0].classes is not None:
             self.classes_ = np.asarray(ensembles[0].classes)
@@ -164,7 +147,7 @@ class MeanOfForests(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
         return tags
 
 
-class AveragedTrees(ClassifierMixin, MeanOfForests):  # type: ignore[misc]  # scikit-learn is untyped
+class AveragedTrees(ClassifierMixin, MeanOfForests):
     """Classify by the mean of the class probabilities of a random forest and of extremely randomised trees.
 
     Ensembles of different kinds have different errors, so their mean is usually better than each; where one by itself
@@ -213,7 +196,7 @@ class AveragedTrees(ClassifierMixin, MeanOfForests):  # type: ignore[misc]  # sc
         return np.asarray(self.classes_[np.argmax(probability, axis=1)])
 
 
-class AveragedTreesRegressor(RegressorMixin, MeanOfForests):  # type: ignore[misc]  # scikit-learn is untyped
+class AveragedTreesRegressor(RegressorMixin, MeanOfForests):
     """Predict a number by the mean of a random forest and of extremely randomised trees; see `AveragedTrees`.
 
     What helps is judged by the squared error out of bag.
@@ -242,87 +225,100 @@ class AveragedTreesRegressor(RegressorMixin, MeanOfForests):  # type: ignore[mis
         return self._averaged(X)[:, 0]
 
 
-def more_accurate_kinds(
-    both: Sequence[T], answers: Sequence[FloatArray], encoded: Array, weight: FloatArray, task: Task
-) -> tuple[T, ...]:
-    """Take both kinds of trees, or one of them where its score out of bag is clearly smaller without the other.
+@dataclass(frozen=True, slots=True)
+class TreeSettings:
+    """How the trees of one kind are grown.
 
     Parameters
     ----------
-    both : sequence of two objects
-    answers : sequence of two ndarrays of float64, shape (n_samples, n_outputs)
-        Those of each out of bag.
+    one_random_cut : bool
+        Of extremely randomised trees; else those of a random forest.
+    min_samples_leaf : int
+    max_features : "sqrt" or float
+        What splits choose from: the square root of the number of features, or a share of them.
+    """
+
+    one_random_cut: bool
+    min_samples_leaf: int
+    max_features: str | float = "sqrt"
+
+    def grower(self, n_features: int, impurity: Impurity) -> Grower:
+        """Return what grows such trees on so many features."""
+        n_tried = np.sqrt(n_features) if self.max_features == "sqrt" else float(self.max_features) * n_features
+        return Grower(
+            impurity,
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=max(1, int(n_tried)),
+            one_random_cut=self.one_random_cut,
+            price_weight=0.0,
+        )
+
+
+class Grown(NamedTuple):
+    """Trees, how they were grown, and their answers on the examples that each was not grown on."""
+
+    settings: TreeSettings
+    trees: Any
+    answers: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutOfBag:
+    """Chooses how trees are grown by what they answer out of bag.
+
+    Parameters
+    ----------
+    task : Task
     encoded : ndarray, shape (n_samples,)
         Targets as the task encodes them.
     weight : ndarray of float64, shape (n_samples,)
-    task : Task
     """
-    errors = [task.score(each, encoded, weight) for each in answers]
-    better = int(np.argmin(errors))
-    if errors[better] < BETTER_ALONE * task.score(np.mean(answers, axis=0), encoded, weight):
-        return (both[better],)
-    return tuple(both)
+
+    task: Task
+    encoded: Array
+    weight: FloatArray
+
+    def best_kinds(
+        self, grow: Callable[[TreeSettings], Grown], leaf_sizes: Sequence[int], n_features: int
+    ) -> Sequence[Grown]:
+        """Grow both kinds of trees, and take them, or one where its score is clearly smaller without the other."""
+        kinds = [self._best_of_kind(grow, one_random_cut, leaf_sizes, n_features) for one_random_cut in (False, True)]
+        errors = [self._score(each.answers) for each in kinds]
+        better = int(np.argmin(errors))
+        if errors[better] < BETTER_ALONE * self._score(np.mean([each.answers for each in kinds], axis=0)):
+            return [kinds[better]]
+        return kinds
+
+    def _best_of_kind(
+        self, grow: Callable[[TreeSettings], Grown], one_random_cut: bool, leaf_sizes: Sequence[int], n_features: int
+    ) -> Grown:
+        """Try larger and larger leaves, then more features to choose splits from.
+
+        Averaged trees that choose from few features are less sure, but may be right as often, and the Brier score by
+        itself would prefer the others: so of the two those of smaller `Task.losses` are taken.
+        """
+        few = self.best_leaves(grow, one_random_cut, leaf_sizes)
+        if int(np.sqrt(n_features)) == max(1, int(MANY_FEATURES * n_features)):
+            return few
+        return min(few, grow(replace(few.settings, max_features=MANY_FEATURES)), key=self._loss)
+
+    def best_leaves(
+        self, grow: Callable[[TreeSettings], Grown], one_random_cut: bool, leaf_sizes: Sequence[int]
+    ) -> Grown:
+        """Grow trees with larger and larger leaves until their score rises; take the last before it does."""
+        tried = (grow(TreeSettings(one_random_cut, size)) for size in leaf_sizes)
+        return last_before_rise((self._score(each.answers), each) for each in tried)[1]
+
+    def _score(self, answers: FloatArray) -> float:
+        return self.task.score(answers, self.encoded, self.weight)
+
+    def _loss(self, grown: Grown) -> float:
+        losses = self.task.losses(grown.answers, self.encoded, self.encoded.size)
+        return float(np.average(losses, weights=self.weight))
 
 
-def best_out_of_bag(forest: Any, leaf_sizes: Sequence[int], X: Array, y: Array, weight: Array) -> Any:
-    """Train a forest with the leaves that are best out of bag, then with more features to choose splits from.
-
-    Parameters
-    ----------
-    forest, leaf_sizes, X, y, weight
-        See `with_best_leaves`.
-
-    Returns
-    -------
-    fitted estimator
-        Of the two the one of smaller `Task.losses` out of bag: averaged trees that choose from few features are less
-        sure, but may be right as often, and the Brier score by itself would prefer the others.
-    """
-    few = with_best_leaves(clone(forest).set_params(max_features="sqrt"), leaf_sizes, X, y, weight)
-    if int(np.sqrt(X.shape[1])) == max(1, int(MANY_FEATURES * X.shape[1])):
-        return few
-    many = _grown(few, X, y, weight, max_features=MANY_FEATURES)
-    task = task_of(forest, y)
-    encoded = task.encoded(y)
-
-    def error(fitted: Any) -> float:
-        return float(np.average(task.losses(task.out_of_bag(fitted, encoded), encoded, y.size), weights=weight))
-
-    return min(few, many, key=error)
-
-
-def with_best_leaves(
-    forest: Any,
-    leaf_sizes: Sequence[int],
-    X: Array,
-    y: Array,
-    weight: Array | None = None,
-) -> Any:
-    """Train a forest with larger and larger leaves until its score out of bag rises.
-
-    Parameters
-    ----------
-    forest : random forest or extremely randomised trees of scikit-learn
-        Not fitted; its trees are grown on bootstrap samples.
-    leaf_sizes : sequence of int
-        Fewest examples per leaf, ascending.
-    X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
-    weight : array, shape (n_samples,), optional
-
-    Returns
-    -------
-    fitted estimator
-        The last before it does.
-    """
-    task = task_of(forest, y)
-    encoded = task.encoded(y)
-    grown = (_grown(forest, X, y, weight, min_samples_leaf=size) for size in leaf_sizes)
-    tried = ((task.score(task.out_of_bag(fitted, encoded), encoded, weight), fitted) for fitted in grown)
-    return last_before_rise(tried)[1]
-
-
-def _grown(forest: Any, X: Array, y: Array, weight: Array | None, **settings: Any) -> Any:
-    """Train a copy of a forest with other settings on bootstrap samples, and have it predict out of bag."""
+def bagged_forest(forest: Any, X: Array, y: Array, weight: Array | None = None, **settings: Any) -> Any:
+    """Train a copy of a forest of scikit-learn with other settings on bootstrap samples, and predict out of bag."""
     fitted = clone(forest).set_params(bootstrap=True, oob_score=True, **settings)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")

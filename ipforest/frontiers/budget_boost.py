@@ -312,7 +312,7 @@ class GrownBoosting(GrownFrontier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetBoost(ClassifierMixin, GrownBoosting):
     """Classify by boosted trees that pay for features at a falling price, pruned exactly and stopped when sure.
 
     Trees are boosted on log loss, and a split pays for the units that its examples have not bought in any tree before.
@@ -362,7 +362,7 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     class_costs: Any = None
 
 
-class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetBoostRegressor(RegressorMixin, GrownBoosting):
     """Predict a number by boosted trees that pay for features; see `BudgetBoost`.
 
     All is done as there, with half the squared error in place of the log loss. An example stops where the squared error

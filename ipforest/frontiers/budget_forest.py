@@ -178,38 +178,29 @@ class GrownForests(GrownFrontier):
         X = np.ascontiguousarray(training.X, dtype=np.float32)
         coded = CodedExamples.from_examples(X, self._growth.max_bins, self.categories_.mask(X.shape[1]))
         data = _Training(X, coded, self._task.encoded(training.y), training.weight, work)
+        run = _Run(data, training, validation, random)
         paying = sample_of(training, MOST_COST_ROWS, random)
-        unpriced = self._unpriced(data, random)
+        unpriced = self._unpriced(run)
         grown: list[Forest] = []
         reached = Reached(validation.y.size)
-        priced = self._priced_and_pruned(unpriced, data, training, paying, validation, random)
+        priced = self._priced_and_pruned(run, unpriced, paying)
         yield from self._stopped_members(_noted(priced, grown), validation, reached)
         seller = self._seller().without_constant(training.X)
         staged = self._search.nested and self._stops and bool(seller.paid_units())
         encoded = _Encoded.of(training, self.categories_.columns, self._growth.max_bins, self._task) if staged else None
         if encoded is not None:
-            yield from self._nested_forests(grown, unpriced.forest, encoded, validation, random, seller, work)
+            yield from self._nested_forests(run, grown, unpriced.forest, encoded, seller)
         if self._search.n_lookahead:
             ahead: list[Forest] = []
-            yield from self._stopped_members(
-                _noted(self._looking_ahead(data, training, random), ahead), validation, reached
-            )
+            yield from self._stopped_members(_noted(self._looking_ahead(run), ahead), validation, reached)
             if ahead and encoded is not None:
-                yield from self._context_cascades(encoded, validation, random, seller, work)
+                yield from self._context_cascades(run, encoded, seller)
 
     def _nested_forests(
-        self,
-        forests: Sequence[Forest],
-        unpriced: Forest,
-        encoded: _Encoded,
-        validation: Labelled,
-        random: Any,
-        seller: Seller,
-        work: Work,
+        self, run: _Run, forests: Sequence[Forest], unpriced: Forest, encoded: _Encoded, seller: Seller
     ) -> Iterator[Member]:
         """Train forests on the first units of two orders: what examples buy, and what lowers the impurity unpriced."""
-        training = encoded.training
-        sample = sample_of(training, MOST_COST_ROWS, random).X
+        sample = sample_of(run.training, MOST_COST_ROWS, run.random).X
         bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
         n_units = len(seller.paid_units())
         cascades = []
@@ -218,24 +209,22 @@ class GrownForests(GrownFrontier):
             columns = feature_sets([units[:n] for n in stage_sizes(n_units)], seller)
             cascades.append([np.sort(features) for features in columns])
         distinct = {features.tobytes(): features for sets in cascades for features in sets}
-        all_rows = np.arange(training.y.size)
-        trained = self._models([(features, all_rows) for features in distinct.values()], encoded, random, work)
+        all_rows = np.arange(run.training.y.size)
+        trained = self._models(run, [(features, all_rows) for features in distinct.values()], encoded)
         models = dict(zip(distinct, trained, strict=True))
         for sets in cascades:
             stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
-            yield self._cascade(stages, validation)
+            yield self._cascade(stages, run.validation)
 
-    def _context_cascades(
-        self, encoded: _Encoded, validation: Labelled, random: Any, seller: Seller, work: Work
-    ) -> Iterator[Member]:
+    def _context_cascades(self, run: _Run, encoded: _Encoded, seller: Seller) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
-        forests = self._on_features(encoded, min(self.n_estimators, JUDGING_TREES), work)
+        forests = self._on_features(encoded, min(self.n_estimators, JUDGING_TREES), run.data.work)
         grower = self._lookahead_grower(encoded.training.y.size)
         whole = PartsByContext(encoded.training, grower, forests, encoded.of_feature).part()
         if whole.sides:
             plans = ContextCascades(whole, seller)
-            for stages in plans.stages(self._models(plans.wanted, encoded, random, work)):
-                yield self._cascade(stages, validation)
+            for stages in plans.stages(self._models(run, plans.wanted, encoded)):
+                yield self._cascade(stages, run.validation)
 
     def _cascade(self, stages: Sequence[Stage], validation: Labelled) -> Member:
         return self._staged_member(
@@ -244,12 +233,10 @@ class GrownForests(GrownFrontier):
             self._search.stopping,
         )
 
-    def _models(
-        self, wanted: Sequence[tuple[IntArray, IntArray]], encoded: _Encoded, random: Any, work: Work
-    ) -> list[Any]:
+    def _models(self, run: _Run, wanted: Sequence[tuple[IntArray, IntArray]], encoded: _Encoded) -> list[Any]:
         """Train a model for each pair of features and training examples: on no features a constant, else trees."""
         models: list[Any] = [None] * len(wanted)
-        seeds = [int(random.randint(2**31)) if features.size else 0 for features, _ in wanted]
+        seeds = [int(run.random.randint(2**31)) if features.size else 0 for features, _ in wanted]
         of_part: dict[bytes, list[int]] = {}
         for place, (features, rows) in enumerate(wanted):
             if features.size:
@@ -257,7 +244,7 @@ class GrownForests(GrownFrontier):
             else:
                 part = encoded.training.rows(rows)
                 models[place] = self._task.constant().fit(part.X, part.y, part.weight)
-        everywhere = self._on_features(encoded, ceil(NESTED_TREES * self.n_estimators), work)
+        everywhere = self._on_features(encoded, ceil(NESTED_TREES * self.n_estimators), run.data.work)
         for places in of_part.values():
             sets = [encoded.columns(wanted[place][0]) for place in places]
             forests = everywhere.on_rows(wanted[places[0]][1])
@@ -280,39 +267,31 @@ class GrownForests(GrownFrontier):
     def _leaf_sizes(self) -> Sequence[int]:
         return LEAF_SIZES if self._growth.min_samples_leaf is None else (self._growth.min_samples_leaf,)
 
-    def _priced_and_pruned(
-        self,
-        unpriced: _Unpriced,
-        data: _Training,
-        training: Labelled,
-        paying: Labelled,
-        validation: Labelled,
-        random: Any,
-    ) -> Iterator[Forest]:
+    def _priced_and_pruned(self, run: _Run, unpriced: _Unpriced, paying: Labelled) -> Iterator[Forest]:
         """Prune the forest that was grown blind to prices, grow others with prices, and prune them."""
-        leaf, forest = unpriced.leaf, unpriced.forest
+        data, leaf, forest = run.data, unpriced.leaf, unpriced.forest
         largest_price = self._task.spread(data.encoded, data.weight) / price_scale(self.costs_)
         priced = largest_price * np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas - 1)
         yield forest.prune(Pruning(np.zeros(forest.n_internal, dtype=bool)))
         yield forest
-        bought = self._pruned(forest, unpriced.out_of_bag, training, paying, data.work)
+        bought = self._pruned(run, forest, unpriced.out_of_bag, paying)
         yield from bought
         for lam in priced.tolist():
-            forest, errors = self._grow(self._priced(lam, leaf, data), data, self._nothing_bought(data), random)
-            pruned = [forest, *self._pruned(forest, errors, training, paying, data.work)]
+            forest, errors = self._grow(run, self._priced(lam, leaf, data), self._nothing_bought(data))
+            pruned = [forest, *self._pruned(run, forest, errors, paying)]
             yield from pruned
             bought += pruned
         if self._search.regrow:
-            yield from self._regrown(self._on_frontier(bought, validation), leaf, data, random)
+            yield from self._regrown(run, self._on_frontier(bought, run.validation), leaf)
 
-    def _unpriced(self, data: _Training, random: Any) -> _Unpriced:
+    def _unpriced(self, run: _Run) -> _Unpriced:
         """Grow trees blind to prices, with larger and larger leaves until their score out of bag rises."""
-        most, n_features = self._growth.max_features, self.n_features_in_
+        data, most, n_features = run.data, self._growth.max_features, self.n_features_in_
         n_tried = int(np.sqrt(n_features)) if most is None else min(most, n_features)
 
         def grown(size: int) -> tuple[float, _Unpriced]:
             grower = Grower(self._task.impurity, min_samples_leaf=size, max_features=n_tried, price_weight=0.0)
-            forest, out_of_bag = self._grow(grower, data, self._nothing_bought(data), random)
+            forest, out_of_bag = self._grow(run, grower, self._nothing_bought(data))
             answers = answers_out_of_bag(forest, out_of_bag, data.X)
             return self._task.score(answers, data.encoded, data.weight), _Unpriced(forest, size, out_of_bag)
 
@@ -325,9 +304,10 @@ class GrownForests(GrownFrontier):
     def _nothing_bought(self, data: _Training) -> AcquisitionState:
         return AcquisitionState.per_example(self.costs_, data.encoded.size)
 
-    def _looking_ahead(self, data: _Training, training: Labelled, random: Any) -> Iterator[Forest]:
+    def _looking_ahead(self, run: _Run) -> Iterator[Forest]:
         """Grow a forest with lookahead, and prune it; nothing where its first trees do not pay for the trouble."""
-        seed, n_first = int(random.randint(2**31)), min(FIRST_AHEAD, self._search.n_lookahead)
+        data, training = run.data, run.training
+        seed, n_first = int(run.random.randint(2**31)), min(FIRST_AHEAD, self._search.n_lookahead)
         if training.y.size > JUDGING_EXAMPLES:
             rows = np.sort(np.random.RandomState(seed).permutation(training.y.size)[:JUDGING_EXAMPLES])
             few = data.rows(rows)
@@ -339,13 +319,10 @@ class GrownForests(GrownFrontier):
         if not self._ahead_pays(first, unseen, data, seed):
             return
         more, unseen_by_more = self._grow_ahead(data, training.X, self._search.n_lookahead - n_first, stream)
-        forest, out_of_bag = (
-            self._task.forest([*first, *more], self.n_features_in_),
-            np.hstack([unseen, unseen_by_more]),
-        )
+        forest = self._task.forest([*first, *more], self.n_features_in_)
         yield forest
-        paying = sample_of(training, MOST_COST_ROWS, random)
-        yield from self._pruned(forest, out_of_bag, training, paying, data.work)
+        paying = sample_of(training, MOST_COST_ROWS, run.random)
+        yield from self._pruned(run, forest, np.hstack([unseen, unseen_by_more]), paying)
 
     def _grow_ahead(
         self, data: _Training, X: Array, n_trees: int, stream: np.random.RandomState
@@ -381,15 +358,14 @@ class GrownForests(GrownFrontier):
         answers = answers_out_of_bag(forest, out_of_bag[rows], data.X[rows])
         return self._task.losses(answers, data.encoded[rows], data.encoded.size)
 
-    def _pruned(
-        self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled, work: Work
-    ) -> list[Forest]:
+    def _pruned(self, run: _Run, forest: Forest, out_of_bag: FloatArray, paying: Labelled) -> list[Forest]:
         """Prune a forest along its path, by the errors of each tree on the examples that it was not grown on."""
-        errors = (training.X, training.y, out_of_bag if out_of_bag.any() else training.weight)
+        X, y, weight = run.training
+        errors = X, y, out_of_bag if out_of_bag.any() else weight
         instance = PruningInstance.from_forest(
             forest, paying.X, self.costs_, self._loss_of_nodes, errors, resolution=FITS_PATH
         )
-        return [forest.prune(pruning).without_bare_roots() for _, pruning in self._prunings(instance, work)]
+        return [forest.prune(pruning).without_bare_roots() for _, pruning in self._prunings(instance, run.data.work)]
 
     def _on_frontier(self, forests: Sequence[Forest], validation: Labelled) -> list[Forest]:
         """Take some of the forests that buy something, and than which no cheaper one loses less on validation."""
@@ -404,24 +380,24 @@ class GrownForests(GrownFrontier):
         spread = np.linspace(0, len(taken) - 1, min(MOST_REGROWN, len(taken))).round().astype(int)
         return [taken[place] for place in spread.tolist()]
 
-    def _regrown(self, forests: Sequence[Forest], leaf: int, data: _Training, random: Any) -> Iterator[Forest]:
+    def _regrown(self, run: _Run, forests: Sequence[Forest], leaf: int) -> Iterator[Forest]:
         """For each forest grow deep trees on what the training examples buy in it."""
         grower = Grower(self._task.impurity, min_samples_leaf=leaf, price_weight=UNAFFORDABLE)
         for bought in forests:
-            owned = self._nothing_bought(data)
-            owned.record_trees(bought, bought.leaves(data.X))
-            yield self._grow(grower, data, owned, random)[0]
+            owned = self._nothing_bought(run.data)
+            owned.record_trees(bought, bought.leaves(run.data.X))
+            yield self._grow(run, grower, owned)[0]
 
-    def _grow(self, grower: Grower, data: _Training, state: AcquisitionState, random: Any) -> tuple[Forest, FloatArray]:
+    def _grow(self, run: _Run, grower: Grower, state: AcquisitionState) -> tuple[Forest, FloatArray]:
         """Grow trees one after another; what one tests is bought for all that follow."""
-        task = self._task
+        data, task = run.data, self._task
         grow_trees = task.growing(grower)
 
         def grow(drawn: FloatArray, seeds: Sequence[int]) -> list[GrownTrees]:
             data.work.check()
             return [grow_trees(data.coded, data.encoded, acquisition=state, weights=drawn, seeds=seeds, X=data.X)]
 
-        trees, out_of_bag = self._bagged(grow, self.n_estimators, data.weight, random)
+        trees, out_of_bag = self._bagged(grow, self.n_estimators, data.weight, run.random)
         return task.forest(trees, self.n_features_in_), out_of_bag
 
     def _bagged(self, grow: Any, n_trees: int, weight: FloatArray, random: Any) -> tuple[list[GrownTree], FloatArray]:
@@ -429,7 +405,7 @@ class GrownForests(GrownFrontier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetForest(ClassifierMixin, GrownForests):
     """Classify by averaged trees that pay for features together: pruned exactly, grown anew, stopped when sure.
 
     Forests are grown at several values of lambda, the first 0; an example pays for a unit in the first tree that tests
@@ -481,7 +457,7 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
     class_costs: Any = None
 
 
-class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetForestRegressor(RegressorMixin, GrownForests):
     """Predict a number by averaged trees that pay for features together; see `BudgetForest`.
 
     All is done as there, with the squared error in place of the share of mistakes: nodes predict means, splits lower
@@ -539,6 +515,15 @@ class _Training(NamedTuple):
         """Take some of the examples."""
         coded = self.coded.part(np.arange(self.coded.n_features), chosen)
         return _Training(self.X[chosen], coded, self.encoded[chosen], self.weight[chosen], self.work)
+
+
+class _Run(NamedTuple):
+    """What the forests of one fit are grown on, pruned by and judged on."""
+
+    data: _Training
+    training: Labelled
+    validation: Labelled
+    random: np.random.RandomState
 
 
 class _Unpriced(NamedTuple):

@@ -233,7 +233,7 @@ class ManyFrontiers(JointFrontier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetedClassifier(ClassifierMixin, ManyFrontiers):
     """Classify within a budget by whatever validation examples say is best for it.
 
     All estimators are trained on the same examples. What they can do, stopped when sure at any level, is measured on
@@ -307,7 +307,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     class_costs: Any = None
 
 
-class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetedRegressor(RegressorMixin, ManyFrontiers):
     """Predict a number within a budget by whatever validation examples say is best for it; see `BudgetedClassifier`.
 
     Parameters

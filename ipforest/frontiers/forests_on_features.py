@@ -15,15 +15,15 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.averaged_trees import (
-    MANY_FEATURES,
     AveragedTrees,
     AveragedTreesRegressor,
+    Grown,
     MeanOfForests,
-    last_before_rise,
-    more_accurate_kinds,
+    OutOfBag,
+    TreeSettings,
 )
 from ipforest.frontiers.tasks import Task
-from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, GrownTrees, Impurity, bootstrap_counts
+from ipforest.growing import AcquisitionState, CodedExamples, GrownTree, GrownTrees, bootstrap_counts
 
 N_CHOOSING = 3
 """On so many sets of features settings are chosen; evenly spread over the sizes of the sets, both ends among them."""
@@ -33,43 +33,6 @@ SURE = 2
 
 AT_ONCE = 2**16
 """Trees are grown on so many examples, together, before the time is looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class TreeSettings:
-    """How the trees of one kind are grown.
-
-    Parameters
-    ----------
-    one_random_cut : bool
-        Of extremely randomised trees; else those of a random forest.
-    min_samples_leaf : int
-    max_features : "sqrt" or float
-        What splits choose from: the square root of the number of features, or a share of them.
-    """
-
-    one_random_cut: bool
-    min_samples_leaf: int
-    max_features: str | float = "sqrt"
-
-    def grower(self, n_features: int, impurity: Impurity) -> Grower:
-        """Return what grows such trees on so many features."""
-        n_tried = np.sqrt(n_features) if self.max_features == "sqrt" else float(self.max_features) * n_features
-        return Grower(
-            impurity,
-            min_samples_leaf=self.min_samples_leaf,
-            max_features=max(1, int(n_tried)),
-            one_random_cut=self.one_random_cut,
-            price_weight=0.0,
-        )
-
-
-class _Grown(NamedTuple):
-    """A forest, how it was grown, and its answers on the examples that each tree was not grown on."""
-
-    settings: TreeSettings
-    forest: Forest
-    answers: FloatArray
 
 
 class _Trained(NamedTuple):
@@ -136,8 +99,9 @@ class ForestsOnFeatures:
         ndarray of float64, shape (n_samples, n_outputs)
             What it answers out of bag.
         """
-        best = self._best_leaves(False, np.arange(self.coded.n_features), seed)
-        return best.forest, best.answers
+        grow = self._growing(np.arange(self.coded.n_features), seed)
+        _, forest, answers = self._judge.best_leaves(grow, False, self.leaf_sizes)
+        return forest, answers
 
     def trained(self, sets: Sequence[IntArray], seeds: Sequence[int], n_jobs: int | None = None) -> list[MeanOfForests]:
         """Train on each set of columns, in threads; their number changes nothing.
@@ -168,35 +132,23 @@ class ForestsOnFeatures:
 
     def _best(self, columns: IntArray, seed: int) -> _Trained:
         """Train on a set of columns with the settings that are best there."""
-        kinds = [self._best_of_kind(one_random_cut, columns, seed) for one_random_cut in (False, True)]
-        answers = [each.answers for each in kinds]
-        chosen = more_accurate_kinds(kinds, answers, self.encoded, self.weight, self.task)
-        return self._averaged([each.settings for each in chosen], [each.forest for each in chosen], seed)
-
-    def _best_of_kind(self, one_random_cut: bool, columns: IntArray, seed: int) -> _Grown:
-        """Try larger and larger leaves, then more features to choose splits from."""
-        few = self._best_leaves(one_random_cut, columns, seed)
-        if int(np.sqrt(columns.size)) == max(1, int(MANY_FEATURES * columns.size)):
-            return few
-        many = self._grown(TreeSettings(one_random_cut, few.settings.min_samples_leaf, MANY_FEATURES), columns, seed)
-
-        def error(grown: _Grown) -> float:
-            losses = self.task.losses(grown.answers, self.encoded, self.encoded.size)
-            return float(np.average(losses, weights=self.weight))
-
-        return min(few, many, key=error)
-
-    def _best_leaves(self, one_random_cut: bool, columns: IntArray, seed: int) -> _Grown:
-        tried = (self._grown(TreeSettings(one_random_cut, size), columns, seed) for size in self.leaf_sizes)
-        return last_before_rise((self.task.score(each.answers, self.encoded, self.weight), each) for each in tried)[1]
+        chosen = self._judge.best_kinds(self._growing(columns, seed), self.leaf_sizes, columns.size)
+        return self._averaged([each.settings for each in chosen], [each.trees for each in chosen], seed)
 
     def _like(self, chosen: Sequence[TreeSettings], columns: IntArray, seed: int) -> _Trained:
         """Train on a set of columns with settings that were chosen on another."""
         return self._averaged(chosen, [self._bagged(settings, columns, seed)[0] for settings in chosen], seed)
 
-    def _grown(self, settings: TreeSettings, columns: IntArray, seed: int) -> _Grown:
-        forest, out_of_bag = self._bagged(settings, columns, seed)
-        return _Grown(settings, forest, answers_out_of_bag(forest, out_of_bag, self.X[:, columns]))
+    @property
+    def _judge(self) -> OutOfBag:
+        return OutOfBag(self.task, self.encoded, self.weight)
+
+    def _growing(self, columns: IntArray, seed: int) -> Callable[[TreeSettings], Grown]:
+        def grow(settings: TreeSettings) -> Grown:
+            forest, out_of_bag = self._bagged(settings, columns, seed)
+            return Grown(settings, forest, answers_out_of_bag(forest, out_of_bag, self.X[:, columns]))
+
+        return grow
 
     def _bagged(self, settings: TreeSettings, columns: IntArray, seed: int) -> tuple[Forest, FloatArray]:
         coded = (self.finer if settings.one_random_cut else self.coded).part(columns)
@@ -213,8 +165,7 @@ class ForestsOnFeatures:
     def _averaged(self, settings: Sequence[TreeSettings], forests: Sequence[Forest], seed: int) -> _Trained:
         kind = AveragedTreesRegressor if self.task.classes is None else AveragedTrees
         model = kind(self.n_trees, min_samples_leaf=self.leaf_sizes, random_state=seed)
-        sizes, max_features = zip(*((each.min_samples_leaf, each.max_features) for each in settings), strict=True)
-        return _Trained(settings, model._take_trees(forests, sizes, max_features).rest())
+        return _Trained(settings, model._take_trees(forests, settings).rest())
 
 
 @lru_cache

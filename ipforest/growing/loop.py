@@ -349,13 +349,7 @@ def has_missing(codes: CodeArrays, feature: int, examples: Examples, start: int,
 
 @uncounted_njit
 def add_node(
-    node: int,
-    parent: int,
-    start: int,
-    stop: int,
-    examples: Examples,
-    criterion: Criterion,
-    tree: TreeArrays,
+    node: int, parent: int, start: int, stop: int, examples: Examples, criterion: Criterion, tree: TreeArrays
 ) -> None:
     """Write down a node that is not split yet."""
     tree.parent[node] = parent

@@ -167,7 +167,7 @@ class GreedyGrowth(Settings):
 
 
 @dataclass(eq=False, repr=False)
-class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetRF(ClassifierMixin, FittedWithHeldOut):
     r"""Grow trees greedily by price per impurity, and add them until the budget is spent.
 
     Each tree is GreedyTree on a bootstrap sample: at a node of examples S the split of least risk is taken, with
@@ -185,12 +185,10 @@ class BudgetRF(ClassifierMixin, FittedWithHeldOut):  # type: ignore[misc]  # sci
     max_cost : number, optional
         The most that any one example may pay; see `BudgetedModel.session`.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
-        the class of the least expected cost is predicted, and alpha is chosen by what mistakes cost; trees grow without
-        regard to it.
+        What mistakes cost, as in `ipforest.EarlyExit`: alpha and the number of trees are chosen by it; trees grow
+        without regard to it.
     scoring : {None, "total cost"}, default=None
-        With "total cost", alpha and the number of trees are taken for which what is bought and what mistakes cost sum
-        up to the least on the validation examples, in the unit of the prices; a budget is then only a limit.
+        See `ipforest.EarlyExit`.
     growth : GreedyGrowth, optional
         How trees grow.
     voting : {"soft", "hard", "pooled"}, default="soft"

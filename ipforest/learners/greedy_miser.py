@@ -171,10 +171,7 @@ class PricedBoosting(FittedWithHeldOut):
         """Grow each tree on the residuals, at the price of the units that no tree before has used."""
         loss, n_columns = self._loss(), targets.shape[1]
         booster = PricedBooster(
-            examples,
-            self.costs_,
-            lam=float(nonnegative_fraction(self.lam, "lam")),
-            growth=self._growth,
+            examples, self.costs_, lam=float(nonnegative_fraction(self.lam, "lam")), growth=self._growth
         )
         self.base_ = loss.base(targets)
         scores = np.tile(self.base_, (len(examples), 1))
@@ -226,7 +223,7 @@ class PricedBoosting(FittedWithHeldOut):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # scikit-learn is untyped
+class GreedyMiser(ClassifierMixin, PricedBoosting):
     """Classify by gradient-boosted regression trees that pay for features.
 
     Each tree is grown to least squared distance to the gradients plus `lam` times the price of its features; a feature
@@ -238,12 +235,9 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
     loss : {"logistic", "squared"}, default="logistic"
         The former is softmax for more than two classes; the latter fits class indicators, one ensemble per class.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
-        the class of the least expected cost is predicted, and rounds are chosen by what mistakes cost; trees grow by
-        the loss.
+        What mistakes cost, as in `ipforest.EarlyExit`: the number of rounds is chosen by it; trees grow by the loss.
     scoring : {None, "total cost"}, default=None
-        With "total cost", as many rounds are taken as make what is bought and what mistakes cost together least on the
-        validation examples, in the unit of the prices; a budget is then only a limit.
+        See `ipforest.EarlyExit`.
 
     Attributes
     ----------
@@ -271,7 +265,7 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
         return float(label_losses(outputs, truth, self.classes_, self.class_costs_).mean())
 
 
-class GreedyMiserRegressor(RegressorMixin, PricedBoosting):  # type: ignore[misc]  # scikit-learn is untyped
+class GreedyMiserRegressor(RegressorMixin, PricedBoosting):
     """Predict numbers by gradient-boosted regression trees that pay for features; squared loss.
 
     Parameters and attributes are those of `PricedBoosting`; see `GreedyMiser`.

@@ -61,12 +61,7 @@ class PricedBooster:
     """
 
     def __init__(
-        self,
-        examples: npt.NDArray[np.float32],
-        costs: FeatureCosts,
-        *,
-        lam: float,
-        growth: PricedGrowth,
+        self, examples: npt.NDArray[np.float32], costs: FeatureCosts, *, lam: float, growth: PricedGrowth
     ) -> None:
         self._examples, self._n_features = examples, costs.n_features
         self._coded = CodedExamples.from_examples(examples, growth.max_bins)

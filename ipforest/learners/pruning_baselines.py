@@ -82,12 +82,10 @@ class PruningBaseline(ForestPruner):
         See `BudgetPrune`. With a budget, the pruning of least error within it on the method's path; without one, the
         whole forest.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
-        the loss is the average cost of a prediction, by which the method prunes where it goes by the loss and by which
-        a pruning is taken, and the class of the least expected cost is predicted.
+        What mistakes cost, as in `ipforest.EarlyExit`: the loss by which a pruning is taken, and by which the method
+        prunes where it goes by the loss, is the average cost of a prediction.
     scoring : {None, "total cost"}, default=None
-        With "total cost", the pruning on the path is taken for which what examples pay and what mistakes cost sum up to
-        the least, in the unit of the prices; a budget is then only a limit.
+        See `ipforest.EarlyExit`.
     n_prunings : int, default=100
         At most so many prunings of the path are evaluated, evenly spread over its parameter's values: at least 2, the
         whole forest and its roots.
@@ -198,13 +196,19 @@ class GreedyPrune(PruningBaseline):
         left = list(range(instance.n_units))
         error, cost = instance.evaluate(instance.unpruned)
         while left and kept.any():
-            trials = [kept & self._spared(kept, unit) for unit in left]
-            points = [instance.evaluate(Pruning(trial)) for trial in trials]
+            needed = self._needed(kept)
+            trials = [kept & self._spared(kept, unit) if unit in needed else kept for unit in left]
+            points = [(error, cost) if trial is kept else instance.evaluate(Pruning(trial)) for trial in trials]
             best = min(range(len(left)), key=lambda place: _rate(points[place], error, cost))
             kept, (error, cost) = trials[best], points[best]
             prunings.append(Pruning(kept))
             given_up.append(left.pop(best))
         return PruningSequence.of(instance, prunings, given_up)
+
+    def _needed(self, kept: BoolArray) -> set[int]:
+        """List the units that the tests of kept nodes need."""
+        tested = np.unique(self.forest_.feature[self.forest_.internal_nodes[kept]])
+        return {int(unit) for feature in tested.tolist() for unit in self.costs_.units_of(feature)}
 
     def _spared(self, kept: BoolArray, unit: int) -> BoolArray:
         """Mark the internal nodes that neither need a unit nor stand below one that does."""

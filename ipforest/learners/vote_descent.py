@@ -128,13 +128,7 @@ class VoteProblem(NamedTuple):
                 value[forest.tree_offsets[:-1]].mean(axis=0),
                 own / own.sum(),
             ),
-            Orders(
-                needs.indptr,
-                needs.units,
-                costs.float_unit_costs / n_payers,
-                split_cost / n_payers,
-                n_payers,
-            ),
+            Orders(needs.indptr, needs.units, costs.float_unit_costs / n_payers, split_cost / n_payers, n_payers),
         )
 
 

@@ -65,9 +65,7 @@ class PathFlow:
             object.__setattr__(self, name, tuple(checked_integer(value, name) for value in getattr(self, name)))
         n_internal = np.asarray(self.node_breakpoint).size
         object.__setattr__(
-            self,
-            "node_breakpoint",
-            checked_array(self.node_breakpoint, "node_breakpoint", np.int32, (n_internal,)),
+            self, "node_breakpoint", checked_array(self.node_breakpoint, "node_breakpoint", np.int32, (n_internal,))
         )
         check_flow_arrays(self, n_internal)
 

@@ -1,12 +1,6 @@
 """Pictures of the tradeoff: error against cost, nested prunings on one tree, and rules to read."""
 
-from ipforest.plotting.purchases import (
-    draw_purchases,
-    draw_reliability,
-    plot_purchases,
-    plot_reliability,
-    plot_stops,
-)
+from ipforest.plotting.purchases import draw_purchases, draw_reliability, plot_purchases, plot_reliability, plot_stops
 from ipforest.plotting.rules import draw_rules
 from ipforest.plotting.tradeoff import Curve, TradeoffDisplay, plot_comparison, plot_stopping
 from ipforest.plotting.trees import draw_tree

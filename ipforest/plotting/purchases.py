@@ -11,6 +11,7 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest.choosing.measures import confidence
 from ipforest.plotting.axes import Axes, axes_or_new, finish, literal
 
 if TYPE_CHECKING:
@@ -120,9 +121,7 @@ def plot_reliability(
         labels, outputs, asked = model._held_out[1], model.cross_fitted_, model.asked_
     else:
         raise ValueError("X: expected examples for a model that is not a CalibratedClassifier, got None")
-    number = np.ones(len(labels), dtype=np.int64) if len(model.classes_) == 2 else np.argmax(outputs, axis=1)
-    probability, came_true = outputs[np.arange(number.size), number], labels == model.classes_[number]
-    return draw_reliability(axes_or_new(ax), probability, came_true, asked, min_samples)
+    return draw_reliability(axes_or_new(ax), *confidence(outputs, labels, model.classes_), asked, min_samples)
 
 
 def draw_reliability(

@@ -12,10 +12,11 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from sklearn.metrics import roc_curve
 
-from ipforest._internal.arrays import BoolArray
+from ipforest._internal.arrays import Array, BoolArray
+from ipforest.choosing.measures import confidence
 from ipforest.plotting.axes import Axes, show_budget
 from ipforest.plotting.purchases import draw_purchases, draw_reliability
-from ipforest.reporting.measured import Answered, Measure, confidence_of
+from ipforest.reporting.measured import Answered, Measure
 
 SIZE = (5.2, 3.6)
 MAX_BARS = 30
@@ -64,68 +65,48 @@ def pictures_of(
     lost : Measure
         What the losses are.
     """
-    drawn: list[tuple[str, str, Callable[[Axes], Any]]] = []
-    if answered.classes is not None:
-        of = f"{answered.classes[1]}" if answered.classes.size == 2 else "the likeliest class"
-        drawn.append(
-            (
-                "Calibration",
-                f"Share of examples whose class is {of} against its predicted probability, by how many features "
-                "were asked for; a calibrated model lies on the diagonal.",
-                lambda axes: draw_reliability(axes, *confidence_of(answered), answered.asked),
-            )
+    drawn: list[Picture] = []
+
+    def draw(title: str, description: str, on: Callable[..., Any], *what: Any) -> None:
+        drawn.append(Picture(title, description, _svg(on, *what)))
+
+    classes = answered.classes
+    if classes is not None:
+        of = f"{classes[1]}" if classes.size == 2 else "the likeliest class"
+        says = (
+            f"Share of examples whose class is {of} against its predicted probability, by how many features were asked "
+            "for; a calibrated model lies on the diagonal."
         )
-        if answered.classes.size == 2 and np.unique(answered.y).size == 2:
-            drawn.append(
-                (
-                    "ROC curve",
-                    "Sensitivity against 1 - specificity of all thresholds.",
-                    lambda axes: _roc(axes, answered),
-                )
-            )
+        draw("Calibration", says, draw_reliability, *confidence(answered.outputs, answered.y, classes), answered.asked)
+        if classes.size == 2 and np.unique(answered.y).size == 2:
+            draw("ROC curve", "Sensitivity against 1 - specificity of all thresholds.", _roc, answered, classes)
     quartiles = np.quantile(answered.cost, [0.25, 0.5, 0.75])
-    drawn.append(
-        (
-            "Cost per example",
-            f"Histogram of costs; the quartiles are {', '.join(f'{value:.4g}' for value in quartiles)}.",
-            lambda axes: _costs(axes, answered, budget),
-        )
-    )
+    says = f"Histogram of costs; the quartiles are {', '.join(f'{value:.4g}' for value in quartiles)}."
+    draw("Cost per example", says, _costs, answered, budget)
     if budgets:
-        drawn.append(
-            (
-                "Other budgets",
-                f"How {lost.name} depends on the mean cost, at other budgets; the values are in the table.",
-                lambda axes: _budgets(axes, budgets, lost.name, budget),
-            )
-        )
+        says = f"How {lost.name} depends on the mean cost, at other budgets; the values are in the table."
+        draw("Other budgets", says, _budgets, budgets, lost.name, budget)
     if bought.any():
-        drawn.append(
-            (
-                "What is bought",
-                "Share of examples for which each feature is bought; the values are in the table.",
-                lambda axes: draw_purchases(axes, bought, answered.y if answered.classes is not None else None, names),
-            )
-        )
-    return tuple(Picture(title, text, _svg(draw)) for title, text, draw in drawn)
+        says = "Share of examples for which each feature is bought; the values are in the table."
+        draw("What is bought", says, draw_purchases, bought, None if classes is None else answered.y, names)
+    return tuple(drawn)
 
 
-def _svg(draw: Callable[[Axes], Any]) -> str:
+def _svg(draw: Callable[..., Any], *what: Any) -> str:
     """Draw on a figure of its own, the same for the same data."""
     figure = Figure(figsize=SIZE, layout="constrained")
-    draw(figure.subplots())
+    draw(figure.subplots(), *what)
     written = io.StringIO()
     with rc_context({"svg.hashsalt": "ipforest"}):
         figure.savefig(written, format="svg", metadata={"Date": None})
     return written.getvalue()
 
 
-def _roc(axes: Axes, answered: Answered) -> None:
-    assert answered.classes is not None
-    positive = answered.y == answered.classes[1]
+def _roc(axes: Axes, answered: Answered, classes: Array) -> None:
+    positive = answered.y == classes[1]
     alarms, sensitivity, _ = roc_curve(positive, answered.outputs[:, 1], sample_weight=answered.weight)
-    axes.plot(alarms, sensitivity, color="tab:blue", clip_on=False, label=f"{answered.classes[1]} against the other")
-    called = answered.labels == answered.classes[1]
+    axes.plot(alarms, sensitivity, color="tab:blue", clip_on=False, label=f"{classes[1]} against the other")
+    called = answered.labels == classes[1]
     point = [np.average(called[part], weights=answered.weight[part]) for part in (~positive, positive)]
     axes.plot(*point, "o", color="black", clip_on=False, label="as predicted")
     axes.plot([0, 1], [0, 1], color="0.7", linestyle="--", linewidth=1)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import DegenerateDataWarning, bootstrap
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest.choosing.measures import AnswersToScore, name_of, read_scoring
+from ipforest.choosing.measures import AnswersToScore, confidence, name_of, read_scoring
 
 CONFIDENCE = 0.95
 
@@ -133,7 +133,7 @@ def _of_classes(answered: Answered) -> dict[str, MeasureOfRows]:
     own = np.clip(outputs[np.arange(truth.size), truth], MIN_DIVISOR, 1 - MIN_DIVISOR)
     squares = np.square(outputs).sum(axis=1) - 2 * outputs[np.arange(truth.size), truth] + 1
     halved = squares / 2 if classes.size == 2 else squares
-    sure, right = confidence_of(answered)
+    sure, right = confidence(outputs, answered.y, classes)
 
     def recall(number: int) -> MeasureOfRows:
         return lambda rows: _mean(1 - wrong, weight, rows[truth[rows] == number])
@@ -141,10 +141,7 @@ def _of_classes(answered: Answered) -> dict[str, MeasureOfRows]:
     def balanced(rows: Rows) -> float:
         return float(np.mean([recall(number)(rows) for number in np.unique(truth[rows]).tolist()]))
 
-    found: dict[str, MeasureOfRows] = {
-        "error": lambda rows: _mean(wrong, weight, rows),
-        "balanced accuracy": balanced,
-    }
+    found: dict[str, MeasureOfRows] = {"error": lambda rows: _mean(wrong, weight, rows), "balanced accuracy": balanced}
     if classes.size == 2:
         found |= {"sensitivity": recall(1), "specificity": recall(0)}
     else:
@@ -195,16 +192,6 @@ def _of_scorer(answered: Answered, scoring: Any) -> MeasureOfRows:
         return float(scorer(answers, answered.X[rows], answered.y[rows], **weight))
 
     return measure
-
-
-def confidence_of(answered: Answered) -> tuple[FloatArray, BoolArray]:
-    """Return probabilities and whether they came true: of the second of two classes, or of the likeliest of several."""
-    assert answered.classes is not None
-    outputs, classes = answered.outputs, answered.classes
-    if classes.size == 2:
-        return outputs[:, 1], np.asarray(answered.y == classes[1])
-    likeliest = np.argmax(outputs, axis=1)
-    return outputs[np.arange(likeliest.size), likeliest], np.asarray(answered.y == classes[likeliest])
 
 
 def calibration_error(probability: FloatArray, came_true: BoolArray, weight: FloatArray) -> float:

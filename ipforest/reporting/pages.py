@@ -132,9 +132,5 @@ def _as_text(table: Table) -> str:
         for line in lines
     ]
     return "\n".join(
-        [
-            table.title,
-            *(f"  {line.rstrip()}" for line in text),
-            *([f"  {table.note}"] if table.note else []),
-        ]
+        [table.title, *(f"  {line.rstrip()}" for line in text), *([f"  {table.note}"] if table.note else [])]
     )

@@ -45,12 +45,7 @@ class TreeReader:
         return self._step(0, np.arange(self.told.size), ((),), (), ())
 
     def _step(
-        self,
-        node: int,
-        rows: IntArray,
-        clauses: tuple[Clause, ...],
-        bought: tuple[Unit, ...],
-        tests: tuple[int, ...],
+        self, node: int, rows: IntArray, clauses: tuple[Clause, ...], bought: tuple[Unit, ...], tests: tuple[int, ...]
     ) -> Step:
         paid = self._paid(tests)
         if self._tree.left[node] == LEAF:

@@ -238,11 +238,13 @@ class Seller:
 
     def price_after(self, unit: Unit, bought: Sequence[Unit]) -> float:
         """Compute what a unit costs an example that has bought others: its own price, and the fee of a new group."""
-        without, with_it = np.zeros((2, 1, self.costs.n_features), dtype=bool)
-        without[0, [feature for one in bought for feature in one.features]] = True
-        with_it[0] = without[0]
-        with_it[0, list(unit.features)] = True
-        return float(self.costs.cost_of(with_it)[0] - self.costs.cost_of(without)[0])
+        return float(self.prices_after([unit], bought)[0])
+
+    def prices_after(self, units: Sequence[Unit], bought: Sequence[Unit]) -> FloatArray:
+        """Compute `price_after` of several units, each as if it came next, shape (n_given,)."""
+        price = np.append(self.costs.float_unit_costs, 0.0)
+        price[self.needs(bought)] = 0.0
+        return np.asarray(price[self.needs(units)].sum(axis=1))
 
     def needs(self, units: Sequence[Unit]) -> Int32Array:
         """List the one or two units paid for each that brings features, shape (n_given, 2); see `two_units`."""

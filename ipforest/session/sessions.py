@@ -390,19 +390,19 @@ class Sessions:
         ValueError
             It would pay for nothing, or want the same for ever.
         """
-        known = self._progress.known
-        asks = wanted != ANSWERS
-        asked, n_features = wanted[asks], known.shape[1]
-        if asked.size and not 0 <= asked.min() <= asked.max() < n_features:
-            stray = asked.min() if asked.min() < 0 else asked.max()
-            raise ValueError(f"policy: expected to want one of {n_features} features by number, or -1, got {stray}")
-        has = known[rows[asks], asked]
+        known, least, largest = self._progress.known, wanted.min(), wanted.max()
+        if not ANSWERS <= least <= largest < known.shape[1]:
+            stray = least if least < ANSWERS else largest
+            raise ValueError(f"policy: expected to want one of {known.shape[1]} features by number, or -1, got {stray}")
+        has = known[rows, wanted] & (wanted != ANSWERS)
         if has.any():
             raise ValueError(
-                f"policy: expected to want a feature that is not known, got {asked[has][0]} for an example that has it"
+                f"policy: expected to want a feature that is not known, got {wanted[has][0]} for an example that has it"
             )
+        if self._rounds is not None:
+            return  # what a round orders need not be looked at
         uncounted = known[rows, before] & (self._progress.tests[rows, before] == 0) & (before != ANSWERS)
-        if self._rounds is None and uncounted.any():  # what a round orders need not be looked at
+        if uncounted.any():
             raise ValueError(
                 f"policy: expected progress.tests to count the tests of feature {before[uncounted][0]}, which was "
                 "wanted and is known, got 0"

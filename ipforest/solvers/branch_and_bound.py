@@ -399,13 +399,7 @@ def _drop_too_dear(
 
 @njit
 def _drop_over_cap(
-    parent: Array,
-    indptr: IntArray,
-    indices: Array,
-    cost: IntArray,
-    example: Array,
-    spare: IntArray,
-    dropped: BoolArray,
+    parent: Array, indptr: IntArray, indices: Array, cost: IntArray, example: Array, spare: IntArray, dropped: BoolArray
 ) -> None:
     """Mark nodes at which, with their ancestors, an example needs more than it may pay, and all below them.
 

@@ -213,14 +213,7 @@ def room_for_additions(n: int) -> Additions:
     whole = np.zeros(n, np.int64)
     real = np.zeros(n)
     return Additions(
-        np.zeros(n, np.bool_),
-        np.zeros(n, np.int32),
-        whole,
-        whole.copy(),
-        real,
-        real.copy(),
-        whole.copy(),
-        whole.copy(),
+        np.zeros(n, np.bool_), np.zeros(n, np.int32), whole, whole.copy(), real, real.copy(), whole.copy(), whole.copy()
     )
 
 

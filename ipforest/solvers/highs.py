@@ -201,7 +201,7 @@ def quiet_highs() -> Any:
     """
     highspy = import_highspy()
 
-    class Silent(highspy.Highs):  # type: ignore[misc, name-defined]  # highspy is untyped
+    class Silent(highspy.Highs):  # type: ignore[name-defined]  # highspy is untyped
         def enableCallbacks(self) -> Any:
             self.setOptionValue("output_flag", False)
             return super().enableCallbacks()

@@ -141,10 +141,7 @@ class ScaledProblem:
         np.maximum.at(bought_at, instance.indices, level[instance.triple_node])
         levels = np.concatenate([level, bought_at])
         weights = np.concatenate(
-            [
-                self.p * instance.split_cost - self.q * instance.gain,
-                scaled_prices(instance, self.p),
-            ]
+            [self.p * instance.split_cost - self.q * instance.gain, scaled_prices(instance, self.p)]
         )
         order = np.argsort(-levels, kind="stable")
         sorted_levels = levels[order]

@@ -253,12 +253,7 @@ def available_solvers() -> list[str]:
 
 
 def register_solver(
-    name: str,
-    *,
-    exact: bool = False,
-    packages: tuple[str, ...] = (),
-    description: str = "",
-    canonical: bool = False,
+    name: str, *, exact: bool = False, packages: tuple[str, ...] = (), description: str = "", canonical: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the function below as a method of `solve`; cross-checks then know it, too.
 

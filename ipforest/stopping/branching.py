@@ -17,7 +17,7 @@ from ipforest.session import Seller, Unit
 from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.staged_estimator import StagedEstimator
 from ipforest.stopping.stages import Stage, feature_sets, stage_sizes, stages_in_order
-from ipforest.stopping.unit_order import by_price, features_of_units, importance_to_each, order_units, price_left
+from ipforest.stopping.unit_order import by_price, features_of_units, importance_to_each, order_units, prices_left
 from ipforest.walks import END
 
 BRANCHING_SIZE = 8
@@ -71,7 +71,7 @@ class _Planner:
         if not seen.size or self._max_branches == 1 or len(bought) >= BRANCHING_SIZE:
             return None, np.zeros(rows.size, dtype=np.int64)
         left = [unit for unit in self._seller.paid_units() if unit not in bought]
-        prices = [price_left(self._seller, unit, bought) for unit in left]
+        prices = prices_left(self._seller, left, bought)
         ratios = self._worth[np.ix_(rows, np.array([unit.index for unit in left]))] / prices
         router = DecisionTreeRegressor(
             max_leaf_nodes=self._max_branches, min_samples_leaf=self._min_support, random_state=0

@@ -34,7 +34,7 @@ GRID_STEP = Fraction(3, 2)
 
 
 @dataclass(eq=False, repr=False)
-class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):
     """Stop buying features for an example as soon as going on is not worth the price.
 
     `fit` trains the ensemble on one part of the examples and learns on the other part when to stop. Before each
@@ -63,8 +63,8 @@ class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):  # type: ig
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. Then
-        the class of the least expected cost is predicted, and stopping is learnt and chosen by what mistakes cost; the
+        What predicting a class costs where another is true; see `ipforest.choosing.class_costs.read_class_costs`. The
+        class of the least expected cost is then predicted. Stopping is learnt and chosen by what mistakes cost; the
         ensemble is trained as it is.
     overspend : number, default=5
         An estimator that has budgets itself is tried at budgets up to this multiple of the budget: stopping brings the

@@ -322,10 +322,6 @@ class StagesInOrder:
         vars(self).update(state)
         self._read = _ReadStages(self.stages)
 
-    def trees_of(self, number: int) -> Sequence[Forest | BoostedTrees] | None:
-        """Return the ensembles whose answers a stage averages; None for a model that is none, or sees more."""
-        return self._read.trees_of(number)
-
     def at_once(self, purse: Purse) -> Walk | None:
         """Give a walk from stage to stage, where kernels know the models, the routers and the rule."""
         routers = [router for stage in self.stages if (router := stage.router_tree) is not None]
@@ -452,7 +448,7 @@ class StagesInOrder:
     def _answers_of(self, number: int, X: Array, before: FloatArray | None) -> FloatArray:
         """Compute what a stage answers; trees that can be read are asked as `at_once` asks them."""
         stage = self.stages[number]
-        read_in = None if hasattr(stage.model, "mean_answers") else self.trees_of(number)
+        read_in = None if hasattr(stage.model, "mean_answers") else self._read.trees_of(number)
         if read_in is None:
             return stage.outputs(X, self._seen_before(number, X) if before is None else before)
         (trees,), own = read_in, X[:, stage.features]

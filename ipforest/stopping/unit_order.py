@@ -131,9 +131,9 @@ def by_price(seller: Seller, worth: FloatArray, bought: Sequence[Unit], n_more: 
     return tuple(ordered)
 
 
-def price_left(seller: Seller, unit: Unit, bought: Sequence[Unit]) -> float:
-    """Compute what a unit still costs once others are bought, never 0."""
-    return max(seller.price_after(unit, bought), LEAST_PRICE)
+def prices_left(seller: Seller, units: Sequence[Unit], bought: Sequence[Unit]) -> FloatArray:
+    """Compute what each unit still costs once others are bought, never 0, shape (n_given,)."""
+    return np.maximum(seller.prices_after(units, bought), LEAST_PRICE)
 
 
 def _importance(estimator: Any, training: Labelled, validation: Labelled, seller: Seller) -> FloatArray:
@@ -226,11 +226,8 @@ def _forward(
         losses = Parallel(n_jobs=n_jobs)(
             delayed(_loss_with)(estimator, [*columns, *unit.features], training, validation) for unit in remaining
         )
-        prices = [price_left(seller, unit, ordered) for unit in remaining]
-        gains = [loss - value for value in losses]
-        best = int(
-            np.argmax([gain / price if gain > 0 else gain * price for gain, price in zip(gains, prices, strict=True)])
-        )
+        prices, gains = prices_left(seller, remaining, ordered), loss - np.array(losses)
+        best = int(np.argmax(np.where(gains > 0, gains / prices, gains * prices)))
         loss = losses[best]
         ordered.append(remaining.pop(best))
         columns += ordered[-1].features

@@ -15,32 +15,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-    BaggingClassifier,
-    BaggingRegressor,
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
 from ipforest.ensemble.packed_forests import ForestsAtRest, RestingForest
+from ipforest.ensemble.scikit_learn import BAGGINGS, BOOSTED, FORESTS, HISTOGRAM_BOOSTED
 from ipforest.ensemble.trees import LEAF, Trees
 
 PACKAGE = "ipforest."
-FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
-ON_COLUMNS = (BaggingClassifier, BaggingRegressor)
 ON_ALL_COLUMNS = (*FORESTS, AdaBoostClassifier, AdaBoostRegressor)
-BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
-HISTOGRAM_BOOSTED = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 MAX_POSITION = {"pos": 624, "buffer_pos": 4}
 """In the state of a generator of random numbers, by its name: an index into its buffer."""
 
@@ -140,7 +124,7 @@ def _check_estimator(estimator: Any) -> None:
     elif isinstance(estimator, ON_ALL_COLUMNS) and hasattr(estimator, "estimators_"):
         for member in estimator.estimators_:
             _require_features(member, estimator.n_features_in_)
-    elif isinstance(estimator, ON_COLUMNS) and hasattr(estimator, "estimators_"):
+    elif isinstance(estimator, BAGGINGS) and hasattr(estimator, "estimators_"):
         for member, columns in zip(estimator.estimators_, estimator.estimators_features_, strict=True):
             _require_features(member, len(columns))
     elif isinstance(estimator, BOOSTED) and hasattr(estimator, "estimators_"):

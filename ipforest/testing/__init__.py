@@ -17,20 +17,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ipforest.testing import strategies
-    from ipforest.testing.assertions import assert_integral, assert_totally_unimodular
-    from ipforest.testing.formulation_checks import check_formulation
-    from ipforest.testing.pytest_marks import parametrize_with_checks
-    from ipforest.testing.solver_checks import check_solver
-
-__all__ = [
-    "assert_integral",
-    "assert_totally_unimodular",
-    "check_formulation",
-    "check_solver",
-    "parametrize_with_checks",
-    "strategies",
-]
+    from ipforest.testing import strategies as strategies
+    from ipforest.testing.assertions import assert_integral as assert_integral
+    from ipforest.testing.assertions import assert_totally_unimodular as assert_totally_unimodular
+    from ipforest.testing.formulation_checks import check_formulation as check_formulation
+    from ipforest.testing.pytest_marks import parametrize_with_checks as parametrize_with_checks
+    from ipforest.testing.solver_checks import check_solver as check_solver
 
 _HOME = {
     "assert_integral": "assertions",
@@ -39,6 +31,7 @@ _HOME = {
     "check_solver": "solver_checks",
     "parametrize_with_checks": "pytest_marks",
 }
+__all__ = ["strategies", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

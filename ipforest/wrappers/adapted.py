@@ -101,7 +101,7 @@ class PolicyAround:
         return self.inner.reason(progress, row, in_words)
 
 
-class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):  # type: ignore[misc]  # scikit-learn is untyped
+class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):
     """Base of the classifiers that buy as another one does, and answer otherwise by what held-out examples say.
 
     A subclass learns from answers about held-out examples in `_adapt`, and checks its own parameters in `_check`.

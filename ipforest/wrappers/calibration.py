@@ -31,7 +31,7 @@ SUREST = 1e-4
 """Of more extreme probabilities than this and 1 - this, the sigmoid sees the logarithm of these odds."""
 
 
-class AsGiven(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class AsGiven(ClassifierMixin, BaseEstimator):
     """A classifier whose examples are class probabilities, and which answers these: what calibrators are put on.
 
     Parameters

@@ -34,7 +34,7 @@ from ipforest.wrappers.table_session import TableSession
 __all__ = ["BudgetedPipeline", "TableSession", "parted"]
 
 
-class BudgetedPipeline(AroundEstimator, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetedPipeline(AroundEstimator, BaseEstimator):
     """Preprocessing, then an estimator of this package; prices are those of the table's columns.
 
     All columns that are computed from one column of the table are one purchase, such as the one-hot columns of a

@@ -71,11 +71,7 @@ def verify_optimality(instance: Instance, result: PruningResult) -> Verdict:
 
 
 def verify_claim(
-    instance: Instance,
-    lam: Fraction,
-    kept: NDArray[np.bool_],
-    flow: Flow,
-    claims: Mapping[str, Fraction],
+    instance: Instance, lam: Fraction, kept: NDArray[np.bool_], flow: Flow, claims: Mapping[str, Fraction]
 ) -> Verdict:
     """Verify a kept set against an integer flow, and the stated error, cost, objective and bound.
 
@@ -219,11 +215,7 @@ def used_rows(instance: Instance, flow: Flow | PathFlow) -> NDArray[np.int64]:
     return np.searchsorted(flow.used, instance.indptr)
 
 
-def conservation_fault(
-    nodes: InternalNodes,
-    instance: Instance,
-    flow: Flow | PathFlow,
-) -> str | None:
+def conservation_fault(nodes: InternalNodes, instance: Instance, flow: Flow | PathFlow) -> str | None:
     """Name a node where the flow in is not the flow out; return None if there is none."""
     has_parent = nodes.parent >= 0
     leaving_root = ~has_parent & (flow.up != 0)

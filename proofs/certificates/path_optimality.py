@@ -114,11 +114,7 @@ def _piece_fault(nodes: InternalNodes, node_breakpoint: NDArray[np.int32], k: in
 
 
 def _crossing_fault(
-    nodes: InternalNodes,
-    instance: Instance,
-    flow: PathFlow,
-    piece: NDArray[np.int32],
-    owner: NDArray[np.int32],
+    nodes: InternalNodes, instance: Instance, flow: PathFlow, piece: NDArray[np.int32], owner: NDArray[np.int32]
 ) -> str | None:
     """Name an arc that carries flow out of its piece; return None if there is none."""
     crossing = (nodes.parent >= 0) & (flow.up > 0) & (piece != piece[nodes.parent])
@@ -131,11 +127,7 @@ def _crossing_fault(
 
 
 def _saturation_fault(
-    nodes: InternalNodes,
-    instance: Instance,
-    flow: PathFlow,
-    piece: NDArray[np.int32],
-    owner: NDArray[np.int32],
+    nodes: InternalNodes, instance: Instance, flow: PathFlow, piece: NDArray[np.int32], owner: NDArray[np.int32]
 ) -> str | None:
     """Name an arc from the source or into the sink that is not as full as its piece demands.
 
@@ -163,11 +155,7 @@ def _saturation_fault(
 
 
 def _curve_fault(
-    nodes: InternalNodes,
-    instance: Instance,
-    path: AnyPath,
-    piece: NDArray[np.int32],
-    owner: NDArray[np.int32],
+    nodes: InternalNodes, instance: Instance, path: AnyPath, piece: NDArray[np.int32], owner: NDArray[np.int32]
 ) -> str | None:
     """Recompute error and cost of every pruning of the path from the pieces' totals."""
     k = len(path.breakpoints)

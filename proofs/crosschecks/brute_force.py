@@ -62,10 +62,7 @@ def brute_force(instance: PruningInstance, lam: object) -> PruningResult:
     p, q = instance.scaled_lambda(exact_lam)
     best = min(
         prunings(instance),
-        key=lambda pruning: (
-            q * instance.integer_error(pruning) + p * instance.integer_cost(pruning),
-            pruning.n_kept,
-        ),
+        key=lambda pruning: (q * instance.integer_error(pruning) + p * instance.integer_cost(pruning), pruning.n_kept),
     )
     error, cost = instance.evaluate(best)
     objective = error + exact_lam * cost

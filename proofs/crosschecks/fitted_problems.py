@@ -59,12 +59,7 @@ class FittedProblem:
     def instance(self) -> PruningInstance:
         """Build the instance by the package."""
         return PruningInstance.from_forest(
-            self.forest(),
-            self.rows,
-            self.costs(),
-            self.loss,
-            error_data=self.error_data,
-            split_cost=self.prices.test,
+            self.forest(), self.rows, self.costs(), self.loss, error_data=self.error_data, split_cost=self.prices.test
         )
 
     def reference(self) -> Reference:

@@ -112,10 +112,7 @@ class CrossCheck:
 
 
 def crosscheck(
-    instance: PruningInstance,
-    lam: object,
-    methods: Methods = None,
-    budget: object | None = None,
+    instance: PruningInstance, lam: object, methods: Methods = None, budget: object | None = None
 ) -> CrossCheck:
     """Solve an instance by several methods and compare what they say.
 
@@ -186,9 +183,7 @@ def method_names() -> list[str]:
     return [*available_solvers(), "path", *models, *budget_methods()]
 
 
-def chosen_methods(
-    methods: Methods,
-) -> tuple[Mapping[str, Method], Mapping[str, BudgetMethod]]:
+def chosen_methods(methods: Methods) -> tuple[Mapping[str, Method], Mapping[str, BudgetMethod]]:
     """Look methods up by name: those at one lambda, and those for a budget.
 
     Raises

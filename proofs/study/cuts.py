@@ -233,10 +233,7 @@ def _bounds(polytope: Polytope) -> list[tuple[IntegerRow, IntegerRow]]:
     if lower.denominator > 1 or upper.denominator > 1:
         raise ValueError(f"polytope: expected integral bounds, got [{lower}, {upper}]")
     return [
-        (
-            IntegerRow(f"{name} >= {lower}", {j: -1}, -int(lower)),
-            IntegerRow(f"{name} <= {upper}", {j: 1}, int(upper)),
-        )
+        (IntegerRow(f"{name} >= {lower}", {j: -1}, -int(lower)), IntegerRow(f"{name} <= {upper}", {j: 1}, int(upper)))
         for j, name in enumerate(polytope.names)
     ]
 

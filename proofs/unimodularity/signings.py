@@ -56,10 +56,7 @@ def odd_cycle(one: sparse.csc_array, two: sparse.csc_array) -> tuple[Array, Arra
     m = one.shape[0]
     row, column, differs = _entries(one, two)
     graph = sparse.csr_array(
-        (
-            np.tile(np.where(differs, -1, 1), 2),
-            (np.concatenate([row, m + column]), np.concatenate([m + column, row])),
-        ),
+        (np.tile(np.where(differs, -1, 1), 2), (np.concatenate([row, m + column]), np.concatenate([m + column, row]))),
         shape=(sum(one.shape),) * 2,
     )
     cycle = _some_odd_cycle(graph)

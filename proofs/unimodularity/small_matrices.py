@@ -294,10 +294,7 @@ def _has_bad_eulerian_columns(lines: NDArray[np.int64]) -> bool:
 
 
 def _minimal_counterexample(
-    values: NDArray[Any],
-    transposed: bool,
-    subset: tuple[int, ...],
-    fails: Callable[[NDArray[np.int64]], bool],
+    values: NDArray[Any], transposed: bool, subset: tuple[int, ...], fails: Callable[[NDArray[np.int64]], bool]
 ) -> Counterexample:
     """Drop columns while the set of lines still fails.
 

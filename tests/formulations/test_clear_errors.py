@@ -113,16 +113,8 @@ def test_an_empty_program_and_names_that_clash():
         ("abc", ValueError, r"expected the decoder to give shape \(2,\), .* got 'abc'"),
         ({"a": 1}, ValueError, r"expected the decoder to give shape \(2,\), .* got {'a': 1}"),
         ([1.0], ValueError, r"expected the decoder to give shape \(2,\), .* got shape \(1,\)"),
-        (
-            [0.5, 0.5],
-            FractionalOptimumError,
-            "values: expected a 0-1 optimum of mine, got node 0 kept by 0.5",
-        ),
-        (
-            [2.0, 2.0],
-            FractionalOptimumError,
-            "values: expected a 0-1 optimum of mine, got node 0 kept by 2",
-        ),
+        ([0.5, 0.5], FractionalOptimumError, "values: expected a 0-1 optimum of mine, got node 0 kept by 0.5"),
+        ([2.0, 2.0], FractionalOptimumError, "values: expected a 0-1 optimum of mine, got node 0 kept by 2"),
         (
             [float("nan")] * 2,
             FractionalOptimumError,

@@ -199,11 +199,7 @@ def test_integers_that_overflow_are_refused():
 
 
 def test_what_is_no_instance_and_no_model_is_named():
-    for call in (
-        lambda: solve(3, 1),
-        lambda: solve_budget(3, 1),
-        lambda: formulations.build("ip3", 3, 1),
-    ):
+    for call in (lambda: solve(3, 1), lambda: solve_budget(3, 1), lambda: formulations.build("ip3", 3, 1)):
         with pytest.raises(TypeError, match=r"instance: expected a PruningInstance \(see .*\), got int"):
             call()
     with pytest.raises(TypeError, match=r"model: expected one that formulations.build gave, got ConcreteModel"):

@@ -60,10 +60,7 @@ def test_figure_1_has_the_printed_constraints():
     built = formulations.matrix(model)
     assert list(built.column_labels) == [*(f"z[{node}]" for node in range(5)), "w[0,0]", "w[1,0]"]
     z1, z2, z3, z4, z5, w11, w21 = np.eye(7)
-    printed = {
-        "==": [z1 + z3 + z4, z1 + z3 + z5, z1 + z2],
-        "<=": [z4 - w11, z3 - w11, z4 - w21],
-    }
+    printed = {"==": [z1 + z3 + z4, z1 + z3 + z5, z1 + z2], "<=": [z4 - w11, z3 - w11, z4 - w21]}
     for sense, rows in printed.items():
         ours = built.A.toarray()[built.senses == sense]
         assert {tuple(row) for row in ours} == {tuple(row) for row in rows}

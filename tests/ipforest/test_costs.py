@@ -172,10 +172,7 @@ def test_rounding_changes_no_price_by_more_than_a_millionth_of_itself(prices, ke
 
 
 @pytest.mark.slow
-@given(
-    st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=6),
-    st.lists(st.floats(1e-4, 1e4), max_size=3),
-)
+@given(st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=6), st.lists(st.floats(1e-4, 1e4), max_size=3))
 def test_measured_prices_and_fees_stay_what_they_are(prices, fees) -> None:
     costs = FeatureCosts(prices, None if not fees else [0] * len(prices), fees)
     for typed, price in zip([*prices, *fees], [*costs.prices, *costs.group_fees], strict=True):

@@ -338,8 +338,7 @@ def test_cascades_refuse_what_predicts_neither_classes_nor_numbers(make: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("inside", "told"),
-    [("a name", "str"), (KNeighborsClassifier, "the class KNeighborsClassifier"), (3, "int")],
+    ("inside", "told"), [("a name", "str"), (KNeighborsClassifier, "the class KNeighborsClassifier"), (3, "int")]
 )
 @pytest.mark.parametrize(
     "make",

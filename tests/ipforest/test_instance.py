@@ -304,9 +304,7 @@ def test_offsets_whose_differences_wrap_around_are_refused() -> None:
     with pytest.raises(ValueError, match="tree_offsets: expected 0 and then the ascending ends"):
         PruningInstance(**{**TINY, "tree_offsets": WRAPPING})
     with pytest.raises(ValueError, match="indptr: expected to rise from 0"):
-        PruningInstance(
-            **{**TINY, **CHAIN, "indptr": [*WRAPPING[:-1], 2], "split_cost": [0] * 5, "errors": [0] * 6},
-        )
+        PruningInstance(**{**TINY, **CHAIN, "indptr": [*WRAPPING[:-1], 2], "split_cost": [0] * 5, "errors": [0] * 6})
 
 
 @pytest.mark.parametrize("offsets", [[[0, 5]], 5, [0.0, 5.0], [0], [], [0, 2**63], [-1, 5], [0, 5, 5], ["0", "5"]])
@@ -482,11 +480,7 @@ def test_arrays_are_read_only() -> None:
             "split_cost: expected a number >= 0, got -1",
         ),
         ((X_COST, GROUPED, "gini", None, 0, 0), ValueError, "resolution: expected a number > 0, got 0"),
-        (
-            (X_COST, GROUPED, "gini", X_COST),
-            ValueError,
-            r"error_data: expected a pair \(X, y\) or .*, got ndarray",
-        ),
+        ((X_COST, GROUPED, "gini", X_COST), ValueError, r"error_data: expected a pair \(X, y\) or .*, got ndarray"),
         ((X_COST, GROUPED, "gini", (X_COST, LABELS_COST[:3])), ValueError, r"error_data: .* shape \(40,\), got \(3,\)"),
         ((X_COST, GROUPED, "gini", (X_COST[:, :2], LABELS_COST)), ValueError, "error_data X: expected 7 columns"),
         (

@@ -48,12 +48,7 @@ def test_kernels_work_uncached_where_nothing_can_be_written(tmp_path):
     environment = os.environ | dict.fromkeys(("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"), nowhere)
     environment |= {"PYTHONPATH": str(tmp_path)}
     finished = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert finished.stderr == ""
     assert finished.stdout == "[2 2 5] [5 2 5] None\n"

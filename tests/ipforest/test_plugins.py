@@ -21,10 +21,7 @@ BROKEN = {
     "no_syntax": ("def x(:", "SyntaxError: invalid syntax"),
     "no_package": ("import a_package_that_is_not_there", "ModuleNotFoundError: No module named 'a_package"),
     "no_licence": ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
-    "name_taken": (
-        REGISTERS.format(name="own"),
-        "ValueError: name: expected one that no item has, got 'own'; take",
-    ),
+    "name_taken": (REGISTERS.format(name="own"), "ValueError: name: expected one that no item has, got 'own'; take"),
     "bare": ("def solve(instance, lam): return None", "one that registers nothing"),
 }
 

@@ -20,6 +20,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble import BoostedTrees, Forest
 from ipforest.ensemble.category_sets import CategorySets
 from ipforest.frontiers import AveragedTrees, AveragedTreesRegressor
+from ipforest.frontiers.averaged_trees import TreeSettings
 from ipforest.frontiers.context_cascades import ContextRouter
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
@@ -181,7 +182,7 @@ def test_stages_with_routers(seed: int) -> None:
         y = y % n_classes if n_classes > 1 else y
         sees = [np.array(columns, dtype=np.int64) for columns in ([], [1, 4], [1, 4, 0], [1, 4, 2, 3], [0, 1, 2, 3, 4])]
         mean = AveragedTrees if n_classes > 1 else AveragedTreesRegressor
-        averaged = mean()._take_trees(_forests(rng, n_classes, 2), [1, 1], [1, 1])
+        averaged = mean()._take_trees(_forests(rng, n_classes, 2), [TreeSettings(False, 1)] * 2)
         models = [
             (DummyClassifier() if n_classes > 1 else DummyRegressor()).fit(X, y),
             averaged,

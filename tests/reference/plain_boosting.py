@@ -113,15 +113,7 @@ class PlainBooster:
     def grow(self, residuals, curvature, step):
         """Grow a tree whose leaves take Newton's steps; then its units are owned."""
         tree = grow_tree(
-            self.X,
-            residuals,
-            self.needs,
-            self.prices,
-            self.lam,
-            self.charge,
-            self.owned,
-            self.max_depth,
-            self.min_leaf,
+            self.X, residuals, self.needs, self.prices, self.lam, self.charge, self.owned, self.max_depth, self.min_leaf
         )
         for node in tree.nodes:
             bend = curvature[node.rows].sum()

@@ -49,11 +49,7 @@ def shares_of(cell: Cell, task: RankingTask, methods: dict[str, ClassifierTreeEs
     """
     models, measures, training = {}, {}, task.training.repeated()
     for name, learner in methods.items():
-        parameters = {
-            **shared(cell, task.costs),
-            "objective__lambdas": cell["lambdas"],
-            "descent": descent_of(cell),
-        }
+        parameters = {**shared(cell, task.costs), "objective__lambdas": cell["lambdas"], "descent": descent_of(cell)}
         model = with_known(learner, parameters).fit(training.X, training.relevance, qid=training.qid)
         resources = true_resources(model, cell, task.costs)
         models[name] = model

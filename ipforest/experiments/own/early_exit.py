@@ -65,10 +65,7 @@ INNER_BUDGETS = (2, 4, 8, 16, 32)
 """What models that have budgets themselves may spend before they are stopped."""
 BEST = "best of today's"
 TODAY = ("CEGB, plain", "CEGB coupled, plain", "k best features, forest", "k best features, LightGBM")
-SHOWN = (
-    *("CEGB, plain", "CEGB, any rule", "BudgetPrune, plain", "BudgetPrune, any rule"),
-    *("nested, either", BEST),
-)
+SHOWN = (*("CEGB, plain", "CEGB, any rule", "BudgetPrune, plain", "BudgetPrune, any rule"), *("nested, either", BEST))
 """Methods of the picture."""
 
 N_LEVELS = 200

@@ -288,10 +288,7 @@ def test_the_command_says_what_is_missing(tmp_path, monkeypatch, capsys):
     for arguments, message in (
         (["letters", "file"], "--folder: expected the data folder, here or in IPFOREST_DATA, got neither"),
         (["miniboone"], "FILE: expected the file, archive or folder of miniboone, got none"),
-        (
-            ["letters", "x", "--folder", str(tmp_path)],
-            "vehicle, got 'letters'",
-        ),
+        (["letters", "x", "--folder", str(tmp_path)], "vehicle, got 'letters'"),
         (["--prices", "heart.cost"], "--out: expected the CSV file to write, got none"),
     ):
         assert main(["data", *arguments]) == 2

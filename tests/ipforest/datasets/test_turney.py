@@ -56,10 +56,7 @@ def test_costs_alone_are_enough(tmp_path):
     [
         ({"cost": "age 1.00\n"}, r"heart\.cost, line 1: expected a test, a colon, 1 values, got 'age 1\.00'"),
         ({"expense": "age: 1.00.\n"}, r"heart\.expense, line 1: expected a test, a colon, 2 values"),
-        (
-            {"expense": "age: 2.00, 1.00.\n"},
-            r"expected the cost 1\.00 of 'age' as in heart\.cost, got 2\.00",
-        ),
+        ({"expense": "age: 2.00, 1.00.\n"}, r"expected the cost 1\.00 of 'age' as in heart\.cost, got 2\.00"),
         ({"group": "ca: A.\n"}, r"heart\.group: expected tests of heart\.cost, got 'ca'"),
         ({"cost": "age: 1,00.\n"}, r"heart\.cost, line 1: expected a test, a colon, 1 values, got 'age: 1,00\.'"),
         ({"cost": "age: $1.\n"}, r"heart\.cost, line 1: expected finite numbers >= 0, got 'age: \$1\.'"),

@@ -72,11 +72,7 @@ class OfMine:
 @pytest.mark.parametrize(
     ("entry", "error", "message"),
     [
-        (
-            "no_such_package:read",
-            ImportError,
-            "READERS: expected MODULE:FUNCTION or a function, got .no_such",
-        ),
+        ("no_such_package:read", ImportError, "READERS: expected MODULE:FUNCTION or a function, got .no_such"),
         ("json:no_such_function", ImportError, "READERS: expected MODULE:FUNCTION or a function, got 'json:no_such_f"),
         ("json:dumps", TypeError, "is not JSON serializable"),
         ("builtins:repr", TypeError, "READERS: expected 'builtins:repr' to return a Forest or BoostedTrees, got str"),

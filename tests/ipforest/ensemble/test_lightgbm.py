@@ -228,10 +228,7 @@ def probabilities(trees: Any, X: Any) -> Any:
     ("settings", "message"),
     [
         ({"objective": "cross_entropy_lambda"}, r"expected an objective of binary, .*, got cross_entropy_lambda"),
-        (
-            {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1},
-            r"expected boosted trees, got averaged ones",
-        ),
+        ({"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1}, r"expected boosted trees, got averaged ones"),
         ({"zero_as_missing": True}, r"expected missing values to be NaN, got zero_as_missing"),
         ({"linear_tree": True}, r"expected leaves with one value, got linear trees"),
         (

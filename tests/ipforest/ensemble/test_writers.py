@@ -17,6 +17,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 
 from ipforest.ensemble import BoostedTrees, Forest, read, write
@@ -98,6 +99,13 @@ def test_c_predicts_the_same_and_reads_what_is_paid_for(name: str, tmp_path: Pat
         function(callback(read_feature), None, output)
         np.testing.assert_allclose(output, expected[i], rtol=1e-12)
         assert sorted(read_features) == np.flatnonzero(usage[i]).tolist()
+
+
+def test_answers_that_float32_does_not_hold_are_not_written_as_onnx() -> None:
+    pytest.importorskip("onnx")
+    grown = RandomForestRegressor(2, random_state=0).fit([[0], [1]] * 5, [1e60, -1e60] * 5)
+    with pytest.raises(ValueError, match=r"expected answers that float32 holds, .*got 1e\+60; .*'c'"):
+        write(read(grown), "onnx")
 
 
 def test_categories_are_not_written_as_onnx() -> None:

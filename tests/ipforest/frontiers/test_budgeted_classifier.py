@@ -168,11 +168,7 @@ def test_columns_of_categories_are_given_on(people: Any) -> None:
             TypeError,
             "expected BudgetBoost, BudgetForest, a cascade of stages or trees to read, got",
         ),
-        (
-            [BudgetBoost(feature_costs=[1] * 30)],
-            ValueError,
-            "feature_costs: expected none in BudgetBoost, for which",
-        ),
+        ([BudgetBoost(feature_costs=[1] * 30)], ValueError, "feature_costs: expected none in BudgetBoost, for which"),
         (
             [BudgetBoost(categorical_features=[1])],
             ValueError,

@@ -47,7 +47,7 @@ def test_trees_at_rest_answer_the_same_and_are_unpacked_only_while_they_are_in_u
 ) -> None:
     (models, _), X, _ = trained
     before = [model.predict_proba(X[:, columns]) for model, columns in zip(models, SETS, strict=True)]
-    monkeypatch.setattr("ipforest.ensemble.packed_forests.MIN_RESTING_NODES", 1)
+    monkeypatch.setattr("ipforest.ensemble.packed_forests.MIN_RESTING_BYTES", 1)
     for model, columns, answers in zip(copy.deepcopy(models), SETS, before, strict=True):
         model.ensembles_ = tuple(model.ensembles_)
         assert not any(unpacked(model.rest()))
@@ -71,9 +71,7 @@ def test_models_are_those_of_their_sets(trained: tuple[Any, Any, Any]) -> None:
     assert all(model.score(X[:, columns], y) > 0.75 for columns, model in zip(SETS, models, strict=True))
 
 
-def test_settings_are_kept_from_the_nearest_set_on_which_they_were_chosen(
-    trained: tuple[Any, Any, Any],
-) -> None:
+def test_settings_are_kept_from_the_nearest_set_on_which_they_were_chosen(trained: tuple[Any, Any, Any]) -> None:
     """Of sizes 1, 2, 3, 5, 8, 12 the first, third and last choose; 8 is nearer to 12 than to 3."""
     (models, _), _, _ = trained
     settings = [(model.min_samples_leaf_, model.max_features_, len(model.ensembles_)) for model in models]

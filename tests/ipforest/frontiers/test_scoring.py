@@ -143,10 +143,7 @@ def test_a_scorer_on_an_estimator_within_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"scoring": "auc"}, "scoring: expected the name of a scikit-learn scorer"),
-    ],
+    ("parameters", "message"), [({"scoring": "auc"}, "scoring: expected the name of a scikit-learn scorer")]
 )
 def test_bad_scorers_are_refused_before_training(parameters, message):
     with pytest.raises(ValueError, match=message):

@@ -92,6 +92,4 @@ def test_categories_of_no_example_go_where_missing_ones_go() -> None:
     assert len(set(leaves.tolist())) == 1
     assert not forest.missing_left.any()
     assert not forest.left_categories.others.any()
-    np.testing.assert_array_equal(
-        forest.reach_counts(forest.leaves(X), np.zeros(200, dtype=int), 1)[:, 0], tree.n_samples
-    )
+    np.testing.assert_array_equal(forest.reach_counts(forest.leaves(X)), tree.n_samples)

@@ -149,11 +149,7 @@ def shape_of_sklearn(tree, node=0):
     if tree.children_left[node] < 0:
         return int(tree.n_node_samples[node])
     test = int(tree.feature[node]), float(tree.threshold[node])
-    return (
-        test,
-        shape_of_sklearn(tree, tree.children_left[node]),
-        shape_of_sklearn(tree, tree.children_right[node]),
-    )
+    return (test, shape_of_sklearn(tree, tree.children_left[node]), shape_of_sklearn(tree, tree.children_right[node]))
 
 
 def test_bins_of_few_values_are_the_values():

@@ -89,10 +89,7 @@ def test_merging_keeps_the_master_small():
 def test_limits_end_the_search_with_the_best_so_far():
     instance = breast_cancer()
     optimum = solve(instance, "0.01", "networkx").objective
-    for status, limits in (
-        (Status.ITERATION_LIMIT, {"max_iterations": 1}),
-        (Status.TIME_LIMIT, {"time_limit": 0.0}),
-    ):
+    for status, limits in ((Status.ITERATION_LIMIT, {"max_iterations": 1}), (Status.TIME_LIMIT, {"time_limit": 0.0})):
         result = solve(instance, "0.01", "dantzig-wolfe", **limits)
         assert result.status is status
         assert result.bound < optimum <= result.objective

@@ -69,22 +69,14 @@ def test_crosschecks_find_an_exact_solver_that_is_not(added):
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        (
-            lambda instance, lam: 3,
-            TypeError,
-            "mine: expected a Pruning, a PruningResult or .* got int",
-        ),
+        (lambda instance, lam: 3, TypeError, "mine: expected a Pruning, a PruningResult or .* got int"),
         (
             lambda instance, lam: instance.unpruned.kept.astype(float),
             TypeError,
             "got ndarray of float64; of shares, give numpy.array",
         ),
         (lambda instance, lam: solve_budget(instance, 1), TypeError, "got BudgetResult"),
-        (
-            lambda instance, lam: Pruning(np.ones(2, dtype=bool)),
-            ValueError,
-            "pruning: expected 5 .* 2 entries",
-        ),
+        (lambda instance, lam: Pruning(np.ones(2, dtype=bool)), ValueError, "pruning: expected 5 .* 2 entries"),
         (lambda instance, lam: np.array([], dtype=int), TypeError, "got ndarray of int64"),
         (lambda instance, lam: instance.parent >= 0, ValueError, "pruning: expected the parent of each kept"),
         (

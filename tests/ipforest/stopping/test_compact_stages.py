@@ -94,7 +94,7 @@ def test_stopping_compact_stages_packs_no_forests(monkeypatch: Any) -> None:
 
 def test_forests_of_stages_rest_when_they_are_not_asked(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     dense = cascade(ThresholdStopping())
-    monkeypatch.setattr("ipforest.ensemble.packed_forests.MIN_RESTING_NODES", 1)
+    monkeypatch.setattr("ipforest.ensemble.packed_forests.MIN_RESTING_BYTES", 1)
     model = clone(dense).fit(X, Y)
     resting = [stage.model.ensembles_ for stage in model.stages_ if hasattr(stage.model, "ensembles_")]
 

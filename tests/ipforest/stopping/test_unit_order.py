@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ipforest import FeatureCosts
 from ipforest.session import Seller
-from ipforest.stopping.unit_order import by_price, features_of_units, price_left
+from ipforest.stopping.unit_order import by_price, features_of_units, prices_left
 
 
 def seller_of(costs: FeatureCosts) -> Seller:
@@ -41,7 +41,7 @@ def test_next_comes_what_is_worth_most_per_price_left(costs: FeatureCosts, data:
     assert {unit.index for unit in order} == {unit.index for unit in paid}
     for place in range(n_bought, len(order)):
         left = [unit for unit in paid if unit not in order[:place]]
-        ratios = [worth[unit.index] / price_left(seller, unit, order[:place]) for unit in left]
+        ratios = worth[[unit.index for unit in left]] / prices_left(seller, left, order[:place])
         assert order[place] == left[int(np.argmax(ratios))]
 
 

@@ -70,7 +70,7 @@ def test_a_model_takes_a_fraction_of_its_pickle(tmp_path) -> None:
 
 
 def test_averaged_trees_at_rest_are_saved_and_damaged_ones_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("ipforest.ensemble.packed_forests.MIN_RESTING_NODES", 1)
+    monkeypatch.setattr("ipforest.ensemble.packed_forests.MIN_RESTING_BYTES", 1)
     X, y = load_breast_cancer(return_X_y=True)
     trees = AveragedTrees(3, random_state=0).fit(X, y).rest()
     again = load_model(save_model(trees, tmp_path / "trees.skops"), allow_pickle=False)

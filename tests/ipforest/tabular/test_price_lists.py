@@ -115,10 +115,7 @@ def test_without_names_rows_go_by_position(write) -> None:
         (HEART.replace("7.27", "-7"), r"line 3, cost: expected a number >= 0, got '-7'"),
         (HEART.replace("7.27", "7_27"), r"line 3, cost: expected a finite number .* got '7_27'"),
         (HEART.replace("7.27", "nan"), r"line 3, cost: expected a finite number .* got 'nan'"),
-        (
-            HEART.replace("5.20", "6.20"),
-            r"line 4: .* discount of group 'A', 21/10 as in .*, line 3, got 31/10",
-        ),
+        (HEART.replace("5.20", "6.20"), r"line 4: .* discount of group 'A', 21/10 as in .*, line 3, got 31/10"),
         (HEART.replace("5.17,A", "9,A"), "line 3: expected cost_in_group of at most the cost 727/100, got 9"),
         (HEART.replace("5.17,A", ",A"), "line 3: expected cost_in_group with group 'A', got none"),
         (HEART.replace("1,1,,0", "2,1,,0"), "line 2: expected a group with cost_in_group 1 and cost 2, got none"),
@@ -128,10 +125,7 @@ def test_without_names_rows_go_by_position(write) -> None:
         ("feature,cost,cost\na,1,1\n", "expected each column once, got 'cost' twice"),
         ("feature,cost\n", "expected the price of at least one feature, got none"),
         ("name,cost\nage,1\n", "expected the names of the features in a column feature, .* got a column 'name'"),
-        (
-            "name,price\na,1\n",
-            "got name, price; name the columns feature and cost in the first line",
-        ),
+        ("name,price\na,1\n", "got name, price; name the columns feature and cost in the first line"),
         ("", "expected a header with the column cost, got an empty file"),
         ('feature,cost\n"a,1\n' + "b,1\n" * 40_000, "line 32770: expected text in cells, got: field larger than"),
     ],

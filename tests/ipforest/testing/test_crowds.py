@@ -151,8 +151,7 @@ def test_shares_in_place_of_a_pruning_are_refused():
             return np.ones(instance.n_internal)
 
         with pytest.raises(
-            TypeError,
-            match=r"shares: .* got ndarray of float64; of shares, give numpy.array\(shares\) > 0.5",
+            TypeError, match=r"shares: .* got ndarray of float64; of shares, give numpy.array\(shares\) > 0.5"
         ):
             solve(one_tree(29), 1, "shares")
     finally:

@@ -80,11 +80,7 @@ FALSE_NETWORKS = {
         ALL_OF_THREE,
         "two columns are the same arc",
     ),
-    "one arc twice": (
-        network([-1, 0], [1, 1], [1, 1], [0], [0]),
-        [[1, -1]],
-        "two columns are the same arc",
-    ),
+    "one arc twice": (network([-1, 0], [1, 1], [1, 1], [0], [0]), [[1, -1]], "two columns are the same arc"),
     "a vertex as its own parent": (
         replace(ONE_ARC, parent=np.array([-1, 1])),
         [[1]],
@@ -158,10 +154,7 @@ FALSE_FORMS = {
         "a column is not one +1 and one -1",
     ),
     "a unit backwards": (form([[1]], [[1], [-1]]), "the right-hand side is not one unit"),
-    "units on the way": (
-        form([[1], [0]], [[-1, 0], [1, 1], [0, -1]]),
-        "the right-hand side is not one unit",
-    ),
+    "units on the way": (form([[1], [0]], [[-1, 0], [1, 1], [0, -1]]), "the right-hand side is not one unit"),
 }
 
 
@@ -404,11 +397,7 @@ FALSE_PROOFS = {
         peeling([1, 2], [0, 1], at([0], [0, 1, 2], PARALLEL[:, [0, 1, 1]])),
         "Peeling: line 1 is no partner of line 2",
     ),
-    "lines of other places": (
-        DENSE,
-        peeling([0], [1], at([1, 2], [0, 1, 2], DENSE)),
-        "Peeling: lines 0 and 1",
-    ),
+    "lines of other places": (DENSE, peeling([0], [1], at([1, 2], [0, 1, 2], DENSE)), "Peeling: lines 0 and 1"),
     "lines of other signs": (TWICE, peeling([0], [1], at([1], [0, 1], TWICE)), "Peeling: lines 0 and 1"),
     "a row without block": (
         DIAGONAL,
@@ -482,11 +471,7 @@ FALSE_PROOFS = {
         TwoSum(marked(1, 0, 0), marked(1, 1, 0), 1, 0, leaf([[1, 0], [1, 1]]), leaf([[1, 1], [1, 1]])),
         "TwoSum: a block is not the product of a column and a row",
     ),
-    "a product through a zero": (
-        LOWER,
-        replace(TWO, row=0),
-        "TwoSum: row 0, column 0 is no nonzero of its block",
-    ),
+    "a product through a zero": (LOWER, replace(TWO, row=0), "TwoSum: row 0, column 0 is no nonzero of its block"),
     "a product through a row from behind": (
         LOWER,
         replace(TWO, row=-2),
