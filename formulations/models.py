@@ -13,6 +13,7 @@ from pyomo.repn import generate_standard_repn
 from scipy.sparse import csr_array
 
 from ipforest._internal.arrays import FloatArray
+from ipforest._internal.files import write_file
 from ipforest.solvers.linear_program import LinearProgram
 
 __all__ = ["export", "matrix", "set_values"]
@@ -153,7 +154,7 @@ def set_values(model: pyo.ConcreteModel, values: FloatArray | None) -> None:
 
 
 def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
-    """Write a model as ``.lp`` or ``.mps``, with its names.
+    """Write a model as ``.lp`` or ``.mps``, with its names, whole or not at all.
 
     Parameters
     ----------
@@ -166,7 +167,8 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
     TypeError
         No Pyomo model.
     ValueError
-        Another suffix, or two names that are one in the file.
+        Another suffix, two names that are one in the file, or a name that the encoding of the system, in which Pyomo
+        writes, does not have.
     """
     if not isinstance(model, pyo.Block):
         raise TypeError(f"model: expected a Pyomo model, as formulations.build gives, got {type(model).__name__}")
@@ -174,7 +176,12 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
     if target.suffix not in (".lp", ".mps"):
         raise ValueError(f"path: expected a name that ends in .lp or .mps, got {target.name!r}")
     try:
-        model.write(str(target), io_options={"symbolic_solver_labels": True})
+        write_file(target, lambda file: model.write(str(file), io_options={"symbolic_solver_labels": True}))
+    except UnicodeEncodeError as problem:
+        raise ValueError(
+            f"model: expected names in {problem.encoding}, the encoding of this system, in which Pyomo writes files, "
+            f"got {problem.object[problem.start : problem.end]!r}; run Python with -X utf8"
+        ) from problem
     except RuntimeError as problem:
         if "symbol" not in str(problem):
             raise

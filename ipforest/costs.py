@@ -12,7 +12,15 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array, IntArray, checked_array, read_only
+from ipforest._internal.arrays import (
+    BoolArray,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    checked_array,
+    checked_integer,
+    read_only,
+)
 from ipforest._internal.feature_names import (
     checked_names,
     column_of,
@@ -214,7 +222,9 @@ class FeatureCosts:
     @classmethod
     def uniform(cls, n_features: int) -> Self:
         """Price 1 for each feature: cost is the number of distinct features used."""
-        return cls([1] * n_features)
+        if not 1 <= checked_integer(n_features, "n_features") <= np.iinfo(np.int32).max:
+            raise ValueError(f"n_features: expected an integer >= 1 and < 2**31, got {n_features}")
+        return cls([1] * int(n_features))
 
     @classmethod
     def from_discounts(

@@ -73,7 +73,7 @@ def build(directory: Path | str) -> Path:
 
 
 def _run(command: list[str], directory: Path) -> None:
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=directory, capture_output=True, encoding="utf-8")
     if done.returncode != 0:
         raise BrokenProofError(f"{' '.join(command)} fails: {' '.join((done.stdout + done.stderr).split())}")
 
@@ -86,7 +86,7 @@ def run(program: Path, certificates: Sequence[str]) -> list[bool]:
     RuntimeError
         If the program stops before the last one.
     """
-    done = subprocess.run([program], input="\n".join(certificates), capture_output=True, text=True)
+    done = subprocess.run([program], input="\n".join(certificates), capture_output=True, encoding="utf-8")
     answers = done.stdout.split()
     if done.returncode != 0 or len(answers) != len(certificates):
         raise RuntimeError(f"the extracted checker stopped after {len(answers)} certificates: {done.stderr.strip()}")

@@ -27,6 +27,9 @@ FREE_BYTES = 64 << 20
 Scalar = TypeVar("Scalar", bound=np.generic)
 Fields = TypeVar("Fields", bound=Any)
 
+MAX_EXAMPLES = 1 << 40
+"""No memory holds more."""
+
 DAMAGED = (
     ArithmeticError,
     BadZipFile,
@@ -169,6 +172,49 @@ def checked_integer(value: object, name: str) -> int:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name}: expected an integer, got {value!r}")
     return int(value)
+
+
+def checked_count(value: object, name: str) -> int:
+    """Take how many examples there are.
+
+    Raises
+    ------
+    ValueError
+        It is no integer >= 0, or so large that no memory holds them.
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 0:
+        raise ValueError(f"{name}: expected an integer >= 0, got {one_line(repr(value))}")
+    if value > MAX_EXAMPLES:
+        raise ValueError(f"{name}: expected at most {MAX_EXAMPLES} examples, got {value}")
+    return int(value)
+
+
+def checked_place(place: object, n: int) -> int:
+    """Take the place of one of n choices, from the end where it is negative.
+
+    Raises
+    ------
+    TypeError
+        It is no integer.
+    IndexError
+        There are not so many.
+    """
+    number = checked_integer(place, "place")
+    if not -n <= number < n:
+        raise IndexError(f"place: expected {-n}..{n - 1}, as there are {n} choices, got {number}")
+    return number
+
+
+def require_function(fetch: object) -> None:
+    """Require that features are fetched by something that can be called.
+
+    Raises
+    ------
+    TypeError
+        It cannot.
+    """
+    if not callable(fetch):
+        raise TypeError(f"fetch: expected a function of a unit and the rows that want it, got {one_line(repr(fetch))}")
 
 
 def one_line(value: object) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -25,7 +26,7 @@ class Claims:
     """The files that a process makes, and no other meanwhile; they are let go at the end of a ``with`` block."""
 
     def __init__(self) -> None:
-        self._locks: dict[Path, IO[str]] = {}
+        self._locks: dict[Path, IO[bytes]] = {}
 
     def __enter__(self) -> Claims:
         return self
@@ -37,7 +38,7 @@ class Claims:
     def take(self, file: Path) -> bool:
         """Claim a file that is to be made; False where another process, or another `Claims`, makes it."""
         while True:
-            lock = _lock_of(file).open("a")
+            lock = _lock_of(file).open("ab")
             if not _is_locked(lock):
                 lock.close()
                 return False
@@ -51,7 +52,8 @@ class Claims:
         lock = self._locks.pop(file)
         if sys.platform == "win32":  # which removes no open file
             lock.close()
-            _lock_of(file).unlink(missing_ok=True)
+            with suppress(PermissionError):  # another process has opened it since, and may lock it now
+                _lock_of(file).unlink(missing_ok=True)
         else:
             _lock_of(file).unlink(missing_ok=True)
             lock.close()
@@ -61,7 +63,7 @@ def _lock_of(file: Path) -> Path:
     return file.with_name(f".{file.name}.lock")
 
 
-def _is_locked(lock: IO[str]) -> bool:
+def _is_locked(lock: IO[bytes]) -> bool:
     try:
         if sys.platform == "win32":
             msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)

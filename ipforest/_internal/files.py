@@ -48,8 +48,8 @@ def write_file(path: str | Path, write: Callable[[Path], object]) -> Path:
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Write a text file whole or not at all; see `write_file`."""
-    return write_file(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    """Write a text file in UTF-8, with the line breaks of the text, whole or not at all; see `write_file`."""
+    return write_file(path, lambda temporary: temporary.write_bytes(text.encode("utf-8")))
 
 
 def write_figure(path: str | Path, figure: Any) -> Path:

@@ -15,6 +15,9 @@ def silent(share: float, message: str) -> None:
 @contextmanager
 def progress_bar(description: str, *, visible: bool = True, transient: bool = False) -> Iterator[ProgressCallback]:
     """Show a bar on standard error while the block runs, a transient one no longer; yield its callback."""
+    if not visible:  # rich 13.7 prints a line break even where it is told to print nothing
+        yield silent
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -25,7 +28,7 @@ def progress_bar(description: str, *, visible: bool = True, transient: bool = Fa
         TimeElapsedColumn(),
         TextColumn("{task.fields[message]}", markup=False),
     )
-    with Progress(*columns, console=Console(stderr=True), disable=not visible, transient=transient) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=transient) as bar:
         task = bar.add_task(description, total=1.0, message="")
 
         def report(share: float, message: str) -> None:

@@ -134,16 +134,25 @@ def records_to_csv(records: Sequence[dict[str, Any]]) -> str:
 
 
 def csv_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Write records of the same keys as lines of CSV, a header first, one record at a time.
+    """Write records of the same keys, in any order, as lines of CSV, a header first, one record at a time.
 
     Texts that a spreadsheet would compute get an apostrophe; see `ipforest._internal.delimited.escaped` for the rule.
     Tables and price lists are read without it.
+
+    Raises
+    ------
+    ValueError
+        A record has other keys than the first one.
     """
-    lines: list[str] = []
+    lines, names = list[str](), list[str]()
     target: Any = SimpleNamespace(write=lines.append)
     writer = csv.writer(target, lineterminator=ENDING)  # quotes either line break; with "\n" it leaves "\r" bare
     for place, record in enumerate(records):
-        for row in (record.values(),) if place else (record, record.values()):
+        names = names or [*record]
+        if record.keys() != set(names):
+            raise ValueError(f"records: expected the keys {', '.join(names)} in each, got {', '.join(record)}")
+        cells = [record[name] for name in names]
+        for row in (cells,) if place else (names, cells):
             writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in row])
             yield lines.pop().removesuffix(ENDING) + "\n"
 

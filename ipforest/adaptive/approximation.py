@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from numbers import Real
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -28,7 +27,7 @@ from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.base import FittedWithHeldOut
-from ipforest.estimator.checks import check_each, check_integer, is_fitted
+from ipforest.estimator.checks import check_each, check_integer, check_share, is_fitted
 from ipforest.estimator.given import Given, check_inner_estimator, seeded
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import Policy
@@ -64,12 +63,6 @@ class Answered:
 
     outputs: FloatArray
     used: BoolArray
-
-
-def check_share(share: Any, name: str) -> None:
-    """Require a number from 0 to 1, 1 excluded."""
-    if not isinstance(share, Real) or not 0 <= float(share) < 1:
-        raise ValueError(f"{name}: expected numbers from 0 to 1, 1 excluded, got {share!r}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, one_line, places_in
 from ipforest._internal.json_text import read_json
 
 __all__ = [
@@ -134,7 +134,10 @@ def read_class_cost_file(path: str | Path) -> dict[str, dict[str, float]]:
 
     source = Path(path)
     if source.suffix == ".json":
-        content = read_json(source.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
+        try:
+            content = read_json(source.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
+        except ValueError as problem:
+            raise ValueError(f"{source}: expected class costs in JSON, got: {one_line(problem)}") from None
         if not isinstance(content, dict):
             raise ValueError(f"{source}: expected {{true: {{predicted: cost}}}}, got {type(content).__name__}")
         return content
@@ -144,18 +147,17 @@ def read_class_cost_file(path: str | Path) -> dict[str, dict[str, float]]:
             f"{source}: expected true classes in the first column and a column for each predicted, got one"
         )
     numbers = numbers_of(cells.iloc[:, 1:], str(source)).to_numpy(dtype=np.float64)
-    return _once(
-        [
-            (true, dict(zip(cells.columns[1:], row, strict=True)))
-            for true, row in zip(cells.iloc[:, 0], numbers.tolist(), strict=True)
-        ]
-    )
+    rows = [dict(zip(cells.columns[1:], row, strict=True)) for row in numbers.tolist()]
+    try:
+        return _once(list(zip(cells.iloc[:, 0], rows, strict=True)))
+    except ValueError as problem:
+        raise ValueError(f"{source}: {problem}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     named = dict(pairs)
     if len(named) < len(pairs):
-        raise ValueError(f"class costs: expected each class once, got {', '.join(name for name, _ in pairs)}")
+        raise ValueError(f"expected each class once, got {', '.join(name for name, _ in pairs)}")
     return named
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
 from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,16 @@ from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import _safe_indexing
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
+from ipforest._internal.arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    checked_count,
+    one_line,
+    require_function,
+)
 
 if TYPE_CHECKING:
     from ipforest.session import Demand, Fetch, Known, Session, Unit
@@ -78,9 +87,19 @@ class MixedModel:
         Returns
         -------
         ndarray of bool, shape (n_samples,)
+
+        Raises
+        ------
+        TypeError
+            A single text, or what is no sequence and no integer.
+        ValueError
+            An integer below 0, or so large that no memory holds the answers.
         """
-        named = range(keys) if isinstance(keys, (int, np.integer)) else keys
-        return np.array([_uniform(self.seed, key) < self.share for key in named], dtype=bool)
+        named = range(checked_count(keys, "keys")) if isinstance(keys, (int, np.integer)) else keys
+        if isinstance(named, str) or not isinstance(named, Iterable):
+            raise TypeError(f"keys: expected a sequence of keys, or their number, got {one_line(repr(keys))}")
+        costly = (_uniform(self.seed, key) < self.share for key in named)
+        return np.fromiter(costly, dtype=bool, count=len(named) if isinstance(named, Sized) else -1)
 
     def drawn(self, key: Hashable) -> Any:
         """Return the model that an example gets."""
@@ -163,6 +182,8 @@ class MixedModel:
         max_cost, max_rounds
             See `ipforest.estimator.BudgetedModel.session`.
         """
+        require_function(fetch)
+        n = checked_count(n, "n")
 
         def asked_among(rows: IntArray) -> Fetch:
             def fetched(unit: Unit, places: IntArray) -> npt.ArrayLike:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import ClassVar, Self
@@ -16,7 +16,7 @@ from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.objective import NodeProblem, Objective
 from ipforest.classifier_trees.relaxation import CostBound
 from ipforest.classifier_trees.smooth_losses import SquaredLoss
-from ipforest.estimator.checks import check_choice, check_integer
+from ipforest.estimator.checks import check_choice, check_each, check_integer, check_not_negative, check_share
 from ipforest.settings import Settings, checked
 
 CLAMP = 1e-4
@@ -41,7 +41,7 @@ class DescentSettings(Settings):
         Sweeps over all nodes.
     patience : int
         Sweeps without a better validation value after which to stop.
-    clamp_shares : tuple of float
+    clamp_shares : sequence of float
         Shares of a node's largest weight that are tried as thresholds, too, once a block has nearly converged. Weights
         get to zero only in the limit; these take the rest of the way at once where that lowers the objective.
     pruning : {"after", "before", "within"}
@@ -61,12 +61,12 @@ class DescentSettings(Settings):
 
     parameter: ClassVar[str] = "descent"
 
-    tolerance: float = 1e-5
-    max_block_steps: int = 100
+    tolerance: float = checked(1e-5, check_not_negative)
+    max_block_steps: int = checked(100, check_integer, 0)
     max_gradient_steps: int | None = checked(5, check_integer, 1, or_none=True)
-    max_sweeps: int = 10
-    patience: int = 2
-    clamp_shares: tuple[float, ...] = (1e-3, 1e-2, 1e-1)
+    max_sweeps: int = checked(10, check_integer, 0)
+    patience: int = checked(2, check_integer, 0)
+    clamp_shares: Sequence[float] = checked((1e-3, 1e-2, 1e-1), check_each, check_share)
     pruning: str = checked("after", check_choice, PRUNINGS)
     sent_up: float = 0.5
     fine_tune: bool = True
@@ -191,7 +191,7 @@ def update_node(
         below = _clamped_best(problem, minimise_bound(here.block, here.bound), thresholds, here)
         fall, here = here.value - below.value, below
         if fall <= settings.tolerance * abs(value):
-            if len(thresholds) > 2 or not settings.clamp_shares:
+            if len(thresholds) > 2 or not len(settings.clamp_shares):
                 break
             thresholds += tuple(
                 share * float(np.abs(here.block.coef).max(initial=0.0)) for share in settings.clamp_shares

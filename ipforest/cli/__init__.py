@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from io import TextIOWrapper
 
 from ipforest.cli.exit_codes import BAD_INPUT, INTERRUPTED, PIPE_CLOSED, TERMINATED
 
@@ -35,6 +36,10 @@ EXPECTED = ValueError, TypeError, OverflowError, OSError, ImportError
 """Errors that are told in a line."""
 
 
+NOTE_OF_PYTHON = "Error calling __set_name__"
+"""How a note begins that Python 3.12 and newer put on an interrupt in a class; before, they raised another error."""
+
+
 class Terminated(KeyboardInterrupt):
     """The command was asked to end (SIGTERM): it ends as at an interrupt, with its temporary files and workers."""
 
@@ -43,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     debug = True
     try:
-        with _terminations_as_interrupts():
+        with _terminations_as_interrupts(), _closed_streams_opened(), _any_text_printed():
             options = build_parser().parse_args(arguments)
             debug = options.debug
             code: int = options.run(options)
@@ -56,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if interrupt is not None:
             exec("")  # after an interrupt within exec, as in dataclasses, Python would not end with this code
             is_terminated = isinstance(interrupt, Terminated)
-            where = getattr(interrupt, "__notes__", [])
+            where = [note for note in getattr(interrupt, "__notes__", []) if not note.startswith(NOTE_OF_PYTHON)]
             print(f"ipforest: {'; '.join(['terminated' if is_terminated else 'interrupted', *where])}", file=sys.stderr)
             return TERMINATED if is_terminated else INTERRUPTED
         if debug or not isinstance(problem, EXPECTED):
@@ -80,6 +85,31 @@ def _terminations_as_interrupts() -> Iterator[None]:
     finally:
         if is_free:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextmanager
+def _closed_streams_opened() -> Iterator[None]:
+    """Let what is printed go nowhere where Python was started without an output, as by pythonw or with ``>&-``."""
+    with ExitStack() as streams:
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:
+                setattr(sys, name, streams.enter_context(open(os.devnull, "w", encoding="utf-8")))
+                streams.callback(setattr, sys, name, None)
+        yield
+
+
+@contextmanager
+def _any_text_printed() -> Iterator[None]:
+    r"""Print what the encoding of the output lacks as ``\u03bb``, as Python does on standard error."""
+    output = sys.stdout
+    if not isinstance(output, TextIOWrapper) or output.errors != "strict":
+        yield
+        return
+    output.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        output.reconfigure(errors="strict")
 
 
 def _terminate(number: int, frame: object) -> None:

@@ -64,7 +64,7 @@ def run(options: Arguments) -> int:
     from ipforest.experiments.experiment import reproduce
     from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
     from ipforest.experiments.frontier_page import require_comparison
-    from ipforest.experiments.frontier_summary import MEASURES, REFERENCES, losses, mean_ranks
+    from ipforest.experiments.frontier_summary import ERROR_OF_CLASSES, ERROR_OF_NUMBERS, REFERENCES, losses, mean_ranks
     from ipforest.experiments.methods import OURS
     from ipforest.testing.subjects import find_methods
 
@@ -73,7 +73,7 @@ def run(options: Arguments) -> int:
     if options.page is not None and methods is not None:
         require_comparison({*methods})
     own = [] if options.csv is None else [_own_table(options)]
-    measure = MEASURES[any(data.is_regression for data in own)]
+    measure = ERROR_OF_NUMBERS if any(data.is_regression for data in own) else ERROR_OF_CLASSES
     if not options.data and not own:
         raise ValueError("DATA: expected names of data sets, or a table of your own by --csv and --target, got neither")
     experiment = frontier_experiment(

@@ -72,7 +72,7 @@ def _printed(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _write(lines: Iterable[str], file: Path) -> None:
-    with file.open("w", encoding="utf-8") as opened:
+    with file.open("w", encoding="utf-8", newline="") as opened:
         opened.writelines(lines)
 
 

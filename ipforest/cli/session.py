@@ -90,7 +90,7 @@ def run(options: Arguments) -> int:
 def _resumed(buyer: Any, file: Path) -> Any:
     """Go on with a saved session; what it cannot be is said of its file."""
     try:
-        return buyer.resume(file.read_text(encoding="utf-8"))
+        return buyer.resume(file.read_text(encoding="utf-8-sig"))
     except ValueError as problem:
         raise ValueError(f"{file}: {str(problem).removeprefix('saved: ')}") from None
 

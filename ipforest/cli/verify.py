@@ -91,4 +91,8 @@ def _verdicts(certificate: Any, options: Arguments) -> Iterator[Verdict]:
         pruned = load_model(options.pruned, allow_pickle=options.allow_pickle)
         yield verify_pruned(certificate, forest, Forest.from_sklearn(pruned))
     if options.result is not None:
-        yield verify_result(certificate, read_result(Path(options.result).read_text(encoding="utf-8")))
+        try:
+            result = read_result(Path(options.result).read_text(encoding="utf-8-sig"))
+        except ValueError as problem:
+            raise ValueError(f"{options.result}: {str(problem).removeprefix('text: ')}") from None
+        yield verify_result(certificate, result)

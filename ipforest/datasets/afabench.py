@@ -83,7 +83,7 @@ def _prices(path: Path, n_features: int) -> Array | None:
     if not path.is_file():
         return None
     try:
-        prices = np.array([float(price) for price in path.read_text().strip().split(",")])
+        prices = np.array([float(price) for price in path.read_text(encoding="utf-8-sig").strip().split(",")])
     except ValueError as problem:
         raise ValueError(f"{path}: expected prices parted by commas, got: {one_line(problem)}") from None
     if prices.size != n_features or not np.isfinite(prices).all() or (prices < 0).any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
@@ -59,7 +60,7 @@ def read_class_last(path: Path) -> Tables:
         Lines of different lengths, no examples, an infinite value, too many words in a column, a class that is missing,
         or one class only.
     """
-    lines = path.read_bytes().splitlines(keepends=True)
+    lines = path.read_bytes().removeprefix(BOM_UTF8).splitlines(keepends=True)
     content = BytesIO(b"".join(line for line in lines if not line.lstrip().startswith(HEADER)))
     try:
         table = pd.read_csv(

@@ -7,12 +7,14 @@ They stand next to each other: ``NAME.cost`` with "test: cost" a line, and, wher
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
 __all__ = ["read_test_costs"]
 
 DELAYS = {"immediate": False, "delayed": True}
+AMOUNTS = (".cost", ".expense")
 MAX_BYTES = 1 << 20
 """The largest of the files has less than a thousandth of it."""
 
@@ -79,12 +81,25 @@ def _lines(stem: Path, ending: str, needed: bool = False) -> dict[str, list[str]
         raise ValueError(f"{file}: expected at most {MAX_BYTES} bytes, got {file.stat().st_size}")
     width = 2 if ending == ".expense" else 1
     entries: dict[str, list[str]] = {}
-    for number, line in enumerate(file.read_text(encoding="ascii").splitlines(), start=1):
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as problem:
+        raise ValueError(f"{file}: expected text in UTF-8, got: {problem}") from None
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         test, colon, rest = line.partition(":")
         values = [value.strip() for value in rest.strip().removesuffix(".").split(",")]
         if not colon or len(values) != width or not all(values):
             raise ValueError(f"{file}, line {number}: expected a test, a colon, {width} values, got {line.strip()!r}")
+        if ending in AMOUNTS and not all(map(_is_amount, values)):
+            raise ValueError(f"{file}, line {number}: expected finite numbers >= 0, got {line.strip()!r}")
         entries[test.strip()] = values
     return entries
+
+
+def _is_amount(value: str) -> bool:
+    try:
+        return 0 <= float(value) < inf
+    except ValueError:
+        return False

@@ -91,7 +91,7 @@ def _dump(model: Any) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
-        stored: dict[str, Any] = json.loads(path.read_text())
+        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return stored
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.feature_names import column_names, in_pandas
 
-__all__ = ["FROM_DTYPE", "Categories", "WholeCategories", "is_from_dtype", "number_out_of_place"]
+__all__ = ["FROM_DTYPE", "Categories", "PlacedCategories", "WholeCategories", "is_from_dtype", "number_out_of_place"]
 
 FROM_DTYPE = "from_dtype"
 
@@ -36,6 +36,13 @@ class Categories:
 
     columns: tuple[int, ...] = ()
     names: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        numbers = (*self.columns, *self.names) if isinstance(self.names, Mapping) else (None,)
+        if not all(isinstance(number, int) for number in numbers):
+            raise TypeError("categories: expected column numbers, and names by column number, got others")
+        if not all(isinstance(names, tuple) for names in self.names.values()):
+            raise TypeError("categories: expected a tuple of names for each column, got something else")
 
     @classmethod
     def of(cls, X: Any, wanted: Any) -> Self:
@@ -202,6 +209,37 @@ class WholeCategories(Categories):
             for column, is_broken in broken.items():
                 table[is_broken, column] = np.nan
         return table
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedCategories(Categories):
+    """Categories whose names the model may lack, as before XGBoost 3.1: in columns without names, numbers are places.
+
+    XGBoost takes the places in the frame that it predicts, which may have other categories than that of training.
+    """
+
+    def require_frame(self, X: Any, name: str) -> None:
+        """Require places in columns without names, too: a column of dtype "category" holds 0, 1, 2, ... there.
+
+        Raises
+        ------
+        ValueError
+            As `Categories.require_frame`, or such a column holds other numbers.
+        """
+        Categories.require_frame(self, X, name)
+        frame = _as_frame(X)
+        if frame is None:
+            return
+        labels = frame.columns.tolist()
+        for column in (set(self.columns) - set(self.names)) & set(range(len(labels))):
+            values, label = frame.iloc[:, column], labels[column]
+            number = number_out_of_place(_categorical(values).categories) if _is_category(values.dtype) else None
+            if number is not None:
+                raise ValueError(
+                    f"{name}: expected the places 0, 1, 2, ... of categories in column {label!r}, since the model "
+                    f"has no names of them, got the category {number!r}; give {name}[{label!r}].cat.codes, in the "
+                    "order of training"
+                )
 
 
 def _has_fraction(values: Any) -> BoolArray:

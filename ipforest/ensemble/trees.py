@@ -495,7 +495,7 @@ class Trees:
         ValueError
             There are not so many.
         """
-        if not 1 <= n_trees <= self.n_trees:
+        if not 1 <= checked_integer(n_trees, "n_trees") <= self.n_trees:
             raise ValueError(f"n_trees: expected 1..{self.n_trees}, got {n_trees}")
         return self.subset(np.arange(n_trees))
 

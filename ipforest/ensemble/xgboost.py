@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.categories import Categories, PlacedCategories
 from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees
 from ipforest.ensemble.trees import LEAF
 
@@ -58,8 +58,8 @@ def read_xgboost(model: Any) -> BoostedTrees:
     Raises
     ------
     TypeError
-        An objective that is not read, a linear booster, trees for several targets, another mark of missing values than
-        NaN, or numbers as categories that are not 0, 1, 2, ...
+        An objective that is not read, a linear booster, trees for several targets, or another mark of missing values
+        than NaN.
     """
     is_estimator = hasattr(model, "get_booster")
     booster = model.get_booster() if is_estimator else model
@@ -285,17 +285,19 @@ def trained_categories(model: Any) -> Categories:
 
 
 def _stored_trees(booster: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
-    """Return the trees as they are stored, and the weight of each."""
+    """Return the trees as they are stored, and the weight of each, which XGBoost keeps with the trees since 3.4."""
     if booster["name"] not in ("gbtree", "dart"):
         raise TypeError(f"model: expected a booster of trees, got {booster['name']}")
     stored: dict[str, Any] = booster.get("gbtree", booster)["model"]
-    return stored, booster.get("weight_drop") or [1.0] * len(stored["trees"])
+    weights = stored.get("weight_drop") or booster.get("weight_drop")
+    return stored, weights or [1.0] * len(stored["trees"])
 
 
 def _categories(stored: dict[str, Any]) -> Categories:
     names = {column: _decoded(encoded) for column, encoded in enumerate(stored.get("cats", {}).get("enc", []))}
     named = {column: categories for column, categories in names.items() if categories}
-    return Categories((*named,), named)
+    tested = {tree["split_indices"][node] for tree in stored["trees"] for node in tree["categories_nodes"]}
+    return PlacedCategories((*sorted(tested | named.keys()),), named)
 
 
 def _decoded(encoded: dict[str, Any]) -> tuple[Any, ...]:

@@ -22,7 +22,9 @@ __all__ = [
     "check_each",
     "check_estimator",
     "check_integer",
+    "check_not_negative",
     "check_positive",
+    "check_share",
     "is_fitted",
 ]
 
@@ -43,6 +45,18 @@ def check_positive(value: object, name: str) -> None:
     """Require a finite number above 0."""
     if not isinstance(value, Real) or not 0 < float(value) < inf:
         raise ValueError(f"{name}: expected a finite number > 0, got {one_line(repr(value))}")
+
+
+def check_not_negative(value: object, name: str) -> None:
+    """Require a finite number that is not below 0."""
+    if not isinstance(value, Real) or not 0 <= float(value) < inf:
+        raise ValueError(f"{name}: expected a finite number >= 0, got {one_line(repr(value))}")
+
+
+def check_share(share: object, name: str) -> None:
+    """Require a number from 0 to 1, 1 excluded."""
+    if not isinstance(share, Real) or not 0 <= float(share) < 1:
+        raise ValueError(f"{name}: expected numbers from 0 to 1, 1 excluded, got {share!r}")
 
 
 def check_class(estimator: Any) -> None:

@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest.choosing.class_costs import costs_of
+from ipforest.estimator.checks import check_integer
 from ipforest.session import Sessions, Unit
 
 __all__ = ["Measurement"]
@@ -94,6 +95,7 @@ class Measurement(NamedTuple):
 
     def bought_most(self, units: Sequence[Unit], n_units: int) -> str:
         """Name the units that are bought most, and for which share of the examples."""
+        check_integer(n_units, "n_units", 0)
         shares = np.array([self.bought[list(unit.features)].max() for unit in units])
         most = [place for place in np.argsort(-shares, kind="stable")[:n_units] if shares[place] > 0]
         return ", ".join(f"{units[place].name} ({shares[place]:.0%})" for place in most) or "nothing"

@@ -18,7 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, one_line
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, checked_place, one_line
 from ipforest._internal.examples import FLOATS, require_rows_in_order, validated
 from ipforest._internal.feature_names import column_names, in_pandas
 from ipforest._internal.rational import nonnegative_fraction
@@ -228,7 +228,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         X, y : arrays, optional
             Test examples; see `measured`.
         n_units : int
-            How many of the units that are bought most are named.
+            How many of the units that are bought most are named, at most.
 
         Returns
         -------
@@ -451,10 +451,13 @@ class BudgetedModel(_Keeper, BaseEstimator):
         Raises
         ------
         TypeError
-            There is no frontier.
+            There is no frontier, or the place is no integer.
+        IndexError
+            The frontier has no such place.
         """
         check_is_fitted(self)
-        return self.at_budget(self._offers().cost[place])
+        costs = self._offers().cost
+        return self.at_budget(costs[checked_place(place, len(costs))])
 
     def at_safe_budget(
         self, budget: object, X: npt.ArrayLike, confidence: float = 0.95, bound: str = "betting"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import platform
-import resource
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from importlib.metadata import version
@@ -67,19 +66,28 @@ def _with_peak(function: Callable[..., Row], *arguments: object) -> Row:
     return {**function(*arguments), "peak_mib": _peak_mib()}
 
 
-def _peak_mib() -> float:
-    """Peak resident memory of this process; Linux's ru_maxrss would count the parent's before the fork."""
+def _peak_mib() -> float | None:
+    """Peak resident memory of this process; None on Windows.
+
+    Linux's ru_maxrss would count the parent's before the fork.
+    """
     status = Path("/proc/self/status")
     if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        text = status.read_text(encoding="utf-8", errors="replace")  # the name of the program may be in any encoding
+        line = next(line for line in text.splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) / 2**10
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return None
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def row_of(method: str, facts: Row, measured: Row) -> Row:
     """Put a measurement of a method into a row, with facts about what it was measured on, and where."""
-    seconds, peak = round(measured["seconds"], 4), round(measured["peak_mib"])
-    told = {name: measured[name] for name in COLUMNS if name in measured} | {"seconds": seconds, "peak_mib": peak}
+    seconds, peak = round(measured["seconds"], 4), measured["peak_mib"]
+    told = {name: measured[name] for name in COLUMNS if name in measured}
+    told |= {"seconds": seconds, "peak_mib": "" if peak is None else round(peak)}
     return {**EMPTY_ROW, "method": method, **facts, **told, **_environment()}
 
 

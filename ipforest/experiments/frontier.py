@@ -22,7 +22,7 @@ from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.datasets import Dataset
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.frontier_summary import COMPOSED, MEASURES, draw, summarise
+from ipforest.experiments.frontier_summary import COMPOSED, ERROR_OF_CLASSES, ERROR_OF_NUMBERS, draw, summarise
 from ipforest.experiments.methods import METHODS, OF_NUMBERS, available, choices_within
 from ipforest.experiments.metrics import area_under_roc, clipped_log_loss
 from ipforest.experiments.options import Option
@@ -214,11 +214,12 @@ def frontier_experiment(
             for method in (*chosen, *own)
         ]
 
+    measure = ERROR_OF_NUMBERS if of_numbers else ERROR_OF_CLASSES
     return Experiment(
         name="frontier",
         title="Error against average cost: everything people use, and what is here",
         source="this package",
-        steps=Steps(cells, partial(run, tables, own=own), summarise, partial(draw, measure=MEASURES[bool(of_numbers)])),
+        steps=Steps(cells, partial(run, tables, own=own), summarise, partial(draw, measure=measure)),
         differs=(
             f"at most {n_rows}, {n_rows // 2} and {PARTS[2]} examples to train, choose and test on",
             "everything is chosen on validation examples; stopping levels are cross-fitted there",

@@ -20,7 +20,8 @@ __all__ = [
     "ALL",
     "AREA",
     "COMPOSED",
-    "MEASURES",
+    "ERROR_OF_CLASSES",
+    "ERROR_OF_NUMBERS",
     "REFERENCES",
     "areas_by_method",
     "draw",
@@ -40,7 +41,7 @@ TINY = 1e-12
 STANDARD_ERRORS = 2
 """How many paired standard errors a difference must exceed to count, at one budget looked at alone."""
 
-MEASURES = ("test error, %", "squared test error, % of the variance")
+ERROR_OF_CLASSES, ERROR_OF_NUMBERS = "test error, %", "squared test error, % of the variance"
 """What the error is of classes and of numbers."""
 
 N_COLOURS, LINES = 10, ("-", "--", ":", "-.")
@@ -292,7 +293,7 @@ def _mean_ranks(methods: dict[str, Runs]) -> dict[str, Array]:
     return dict(zip(methods, np.column_stack([ranks, ranks.mean(axis=1)]), strict=True))
 
 
-def draw(records: list[Record], rows: list[Record], *, measure: str = MEASURES[0]) -> Figure:
+def draw(records: list[Record], rows: list[Record], *, measure: str = ERROR_OF_CLASSES) -> Figure:
     """Draw test error against budget, one panel per data set; below them the mean ranks, if there are enough."""
     table, found = _table(with_composed(records)), mean_ranks(rows)
     n_lines = -(-len(table) // 3)

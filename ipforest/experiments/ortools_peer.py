@@ -14,7 +14,7 @@ UNBOUNDED = 2**61
 
 def peak_mib() -> float:
     """Read the peak resident memory of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 

@@ -358,7 +358,8 @@ def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> Ro
         p=p,
         q=q,
     )
-    finished = subprocess.run([interpreter, str(PEER_SCRIPT), str(file)], capture_output=True, text=True, check=False)
+    command = [interpreter, str(PEER_SCRIPT), str(file)]
+    finished = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
     if finished.returncode:
         raise RuntimeError(f"{ORTOOLS_VARIABLE}: expected the peer to succeed, got: {finished.stderr.strip()}")
     report: Row = json.loads(finished.stdout)

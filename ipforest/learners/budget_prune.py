@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray, checked_place
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order, validated
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
@@ -280,7 +280,7 @@ class BudgetPrune(ForestPruner):
 
     def at_choice(self, place: int) -> Self:
         """Return the pruning at a breakpoint of the path, whose cost is its budget to the last digit."""
-        return self.at_budget(self.path_.costs[place])
+        return self.at_budget(self.path_.costs[checked_place(place, len(self.path_.costs))])
 
     @property
     def _offered(self) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, require_function
 from ipforest.policy import Rows
 from ipforest.session.seller import Unit
 from ipforest.session.sessions import Request, Sessions
@@ -57,9 +57,12 @@ def buy_on_demand(sessions: Sessions, fetch: Fetch) -> Demand:
 
     Raises
     ------
+    TypeError
+        It is no function.
     ValueError
         It gives something else.
     """
+    require_function(fetch)
     while requests := sessions.requests():
         for request in requests:
             sessions.tell(request.unit, request.rows, fetch(request.unit, request.rows))
@@ -77,7 +80,13 @@ async def buy_on_demand_async(sessions: Sessions, fetch: AsyncFetch) -> Demand:
     Returns
     -------
     Demand
+
+    Raises
+    ------
+    TypeError
+        It is no function.
     """
+    require_function(fetch)
     waiting: dict[asyncio.Task[npt.ArrayLike], Request] = {}
     n_open = np.zeros(sessions.n_samples, dtype=np.int64)
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, checked_count
 from ipforest._internal.words import number_of
 from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import require_no_split_cost
@@ -68,7 +68,7 @@ class Sessions:
         max_cost: object | None = None,
         max_rounds: int | None = None,
     ) -> None:
-        costs, n_samples = seller.costs, _checked_count(n_samples, "n", "an integer >= 0")
+        costs, n_samples = seller.costs, checked_count(n_samples, "n")
         require_no_split_cost(costs, seller.split_cost)
         self._policy, self._seller, self._units = policy, seller, seller.units()
         self._first_unit = seller.first_unit
@@ -554,10 +554,8 @@ class _Rounds:
 
 def checked_rounds(max_rounds: object) -> int | None:
     """Require a number of rounds, or None for any."""
-    return None if max_rounds is None else _checked_count(max_rounds, "max_rounds", "None or an integer >= 0")
-
-
-def _checked_count(count: object, name: str, expected: str) -> int:
-    if isinstance(count, bool | np.bool_) or not isinstance(count, int | np.integer) or count < 0:
-        raise ValueError(f"{name}: expected {expected}, got {count!r}")
-    return int(count)
+    if max_rounds is None:
+        return None
+    if isinstance(max_rounds, bool | np.bool_) or not isinstance(max_rounds, int | np.integer) or max_rounds < 0:
+        raise ValueError(f"max_rounds: expected None or an integer >= 0, got {max_rounds!r}")
+    return int(max_rounds)

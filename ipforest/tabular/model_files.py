@@ -76,6 +76,8 @@ def load_model(path: str | Path, *, allow_pickle: bool = True) -> Any:
     ------
     OSError
         The file cannot be opened.
+    ModuleNotFoundError
+        A package that the model is of is not installed.
     ValueError
         It has another suffix, or one that is not allowed, is truncated or damaged, or is a skops file that names a
         type which is not in `ipforest.tabular.loadable_types`, or holds an object that its type's constructor would
@@ -120,6 +122,11 @@ def _load_pickle(path: Path) -> Any:
     with path.open("rb") as file:
         try:
             return joblib.load(file)
+        except ModuleNotFoundError as problem:
+            raise ModuleNotFoundError(
+                f"{path}: expected a model of packages that are installed, got: {problem}; install it",
+                name=problem.name,
+            ) from problem
         except (pickle.UnpicklingError, AttributeError, *DAMAGED) as problem:
             raise ValueError(
                 f"{path}: expected a complete file written by joblib.dump, got: {one_line(problem)}"

@@ -39,6 +39,21 @@ ROOM = 1e-6
 """How far floats of a solver may be from an exact number, of the number or of one unit."""
 
 
+def require_assertions() -> None:
+    """Require that Python keeps the assert statements that the checks are made of.
+
+    Raises
+    ------
+    RuntimeError
+        It leaves them out, and every check would pass.
+    """
+    if not __debug__:
+        raise RuntimeError(
+            "expected a Python that keeps assert statements, which the checks are made of, got one with -O or "
+            "PYTHONOPTIMIZE; run the checks without it"
+        )
+
+
 def quickly(examples: int = EXAMPLES) -> settings:
     """Return settings of Hypothesis: the same examples each time, shrunk, without a database or a deadline."""
     return settings(
@@ -81,6 +96,11 @@ def check_formulation(
     check : callable
         Raises an AssertionError, or what the formulation itself raises, if it fails.
 
+    Raises
+    ------
+    RuntimeError
+        Python runs with -O, which leaves assert statements out.
+
     Examples
     --------
     >>> for name, check in check_formulation("ip3"):
@@ -88,6 +108,7 @@ def check_formulation(
     """
     from formulations.registry import formulation as formulation_named
 
+    require_assertions()
     program = formulation_named(formulation)
     for check in CHECKS:
         yield check.__name__.removeprefix("_check_"), partial(check, program, instances)

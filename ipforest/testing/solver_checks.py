@@ -30,7 +30,7 @@ from ipforest.testing.corners import (
     tower_instance,
     twin_instances,
 )
-from ipforest.testing.formulation_checks import Check, quickly
+from ipforest.testing.formulation_checks import Check, quickly, require_assertions
 from ipforest.testing.strategies import instances, lambdas
 
 if TYPE_CHECKING:
@@ -121,12 +121,15 @@ def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tupl
         No solver has that name.
     TypeError
         It cannot be called with an instance and lambda.
+    RuntimeError
+        Python runs with -O, which leaves assert statements out.
 
     Examples
     --------
     >>> for name, check in check_solver("min-cut"):
     ...     check()
     """
+    require_assertions()
     info = _info(solver)
     for check in CHECKS:
         yield check.__name__.removeprefix("_check_"), partial(check, info)

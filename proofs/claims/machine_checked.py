@@ -86,7 +86,7 @@ def compile_proof(directory: Path | str | None = None, recheck: bool = False) ->
     if coqc is None:
         raise CoqMissingError(f"coqc is not on the PATH: {_how_to_install()}")
     sources = _SOURCES if directory is None else Path(directory)
-    files = re.findall(r"^\S+\.v$", (sources / "_CoqProject").read_text(), re.MULTILINE)
+    files = re.findall(r"^\S+\.v$", (sources / "_CoqProject").read_text(encoding="utf-8"), re.MULTILINE)
     start = perf_counter()
     theorems: list[str] = []
     assumptions: list[str] = []
@@ -104,12 +104,12 @@ def compile_proof(directory: Path | str | None = None, recheck: bool = False) ->
 
 def _compile(coqc: str, build: Path, file: str) -> tuple[list[str], list[str]]:
     """Compile one file; the theorems it asks about, and the answers."""
-    done = subprocess.run([coqc, "-q", "-R", ".", "IpForest", file], cwd=build, capture_output=True, text=True)
+    done = subprocess.run([coqc, "-q", "-R", ".", "IpForest", file], cwd=build, capture_output=True, encoding="utf-8")
     if done.returncode != 0:
         if re.search(r"(?s)Cannot find a physical path.*mathcomp", done.stderr):
             raise CoqMissingError(f"Mathematical Components is not installed: {_how_to_install()}")
         raise BrokenProofError(f"{file} does not compile: {' '.join(done.stderr.split())}")
-    asked = _ASKED.findall((build / file).read_text())
+    asked = _ASKED.findall((build / file).read_text(encoding="utf-8"))
     answers = [answer.strip() for answer in _BEFORE_ANSWER.split(done.stdout)[1:]]
     if len(answers) != len(asked):
         raise BrokenProofError(f"{file} asks about {len(asked)} theorems and gets {len(answers)} answers")
@@ -120,13 +120,13 @@ def _recheck(build: Path, files: list[str]) -> None:
     """Run `coqchk` on the compiled files; what they import is taken as compiled."""
     modules = [f"IpForest.{Path(file).stem}" for file in files]
     command = ["coqchk", "-silent", "-R", ".", "IpForest", "-norec", *modules]
-    done = subprocess.run(command, cwd=build, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=build, capture_output=True, encoding="utf-8")
     if done.returncode != 0:
         raise BrokenProofError(f"coqchk refuses: {' '.join((done.stdout + done.stderr).split())}")
 
 
 def _version(coqc: str) -> str:
-    printed = subprocess.run([coqc, "--print-version"], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run([coqc, "--print-version"], capture_output=True, encoding="utf-8", check=True).stdout
     return printed.split()[0]
 
 

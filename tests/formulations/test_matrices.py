@@ -1,7 +1,9 @@
 """Arrays and Pyomo state the same program, of the size that the papers count."""
 
+import builtins
 import inspect
 import re
+import tracemalloc
 from types import SimpleNamespace
 
 import highspy
@@ -201,3 +203,51 @@ def test_names_that_are_one_in_a_file_are_refused(tmp_path, suffix):
     model.objective = pyo.Objective(expr=model.x["a b"])
     with pytest.raises(ValueError, match="model: expected names that differ in more than signs"):
         formulations.export(model, tmp_path / f"model{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_many_short_lines_take_little_more_memory_than_their_text(tmp_path):
+    file = tmp_path / "program.mps"
+    file.write_text(f"NAME\nROWS\n N o\n{' G a' * 3}\n{'x y' + chr(10)}" + " G a\n" * 400_000)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="expected ENDATA in the last line, got 'G a'; the file is cut off"):
+        formulations.matrix(file)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * file.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("bounds", "lower"), [(" UP b x -5\n", 0), (" MI b x\n UP b x -5\n", -np.inf), (" UP b x -5\n LO b x -9\n", -9)]
+)
+def test_an_upper_bound_below_0_leaves_the_lower_one(tmp_path, bounds, lower):
+    file = tmp_path / "program.mps"
+    file.write_text(f"NAME\nROWS\n N o\n G r\nCOLUMNS\n x o 1 r 1\nRHS\n set r 1\nBOUNDS\n{bounds}ENDATA\n")
+    program = formulations.matrix(file)
+    assert (program.lower.tolist(), program.upper.tolist()) == ([lower], [-5])
+
+
+def test_what_is_no_number_is_quoted_in_part(tmp_path):
+    file = tmp_path / "program.mps"
+    file.write_text(f"NAME\nROWS\n N o\n G r\nCOLUMNS\n x o {'a' * 5000}\nRHS\nENDATA\n")
+    with pytest.raises(ValueError, match=r"expected numbers .* in COLUMNS, got aaa") as refused:
+        formulations.matrix(file)
+    assert len(str(refused.value)) < 400 + len(str(file))
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps"])
+def test_names_that_the_encoding_of_the_system_lacks_are_refused(tmp_path, monkeypatch, suffix):
+    """Pyomo writes in it, which on Windows is not UTF-8."""
+    opened = builtins.open
+
+    def in_ascii(file, mode="r", *rest, encoding=None, **options):
+        return opened(file, mode, *rest, encoding="ascii" if mode == "w" else encoding, **options)
+
+    monkeypatch.setattr(builtins, "open", in_ascii)
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(["λ"], domain=pyo.Binary)
+    model.some = pyo.Constraint(expr=model.x["λ"] >= 1)
+    model.objective = pyo.Objective(expr=model.x["λ"])
+    with pytest.raises(ValueError, match=r"model: expected names in ascii, the encoding of this system, .* got 'λ'"):
+        formulations.export(model, tmp_path / f"model{suffix}")
+    assert not list(tmp_path.iterdir())

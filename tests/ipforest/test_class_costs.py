@@ -73,8 +73,15 @@ def test_files_of_class_costs(tmp_path: Path) -> None:
     for path in (table, text):
         assert read_class_costs(read_class_cost_file(path), CLASSES).tolist() == [[0, 90], [5.5, 0]]
     text.write_text('{"ill": {"well": 90, "well": 9}}')
-    with pytest.raises(ValueError, match="expected each class once, got well, well"):
+    with pytest.raises(ValueError, match=r"costs\.json: .*: expected each class once, got well, well"):
         read_class_cost_file(text)
+    for content in (b"", b'{"ill": {"we', b'{"ill\xe9": 1}'):
+        text.write_bytes(content)
+        with pytest.raises(ValueError, match=r"costs\.json: expected class costs in JSON, got: "):
+            read_class_cost_file(text)
+    table.write_text("true,ill,well\nill,0,9\nill,5,0\n")
+    with pytest.raises(ValueError, match=r"costs\.csv: expected each class once, got ill, ill"):
+        read_class_cost_file(table)
     text.write_text("[1]")
     with pytest.raises(ValueError, match="got list"):
         read_class_cost_file(text)

@@ -155,3 +155,38 @@ def test_what_cannot_be_mixed_is_refused(pruned, mixed: MixedModel) -> None:
     assert stopped.frontier_ is None
     with pytest.raises(TypeError, match=r"^max_cost: expected none for a mixture"):
         CLASSIFIERS["BudgetPrune with a cap"](COSTS).fit(X, y).mixture(1)
+
+
+def no_values(unit, rows):
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda mixed: mixed.gets_costly(10**30), "keys: expected at most .* examples, got 10{30}$"),
+        (lambda mixed: mixed.gets_costly(-1), "keys: expected an integer >= 0, got -1"),
+        (
+            lambda mixed: mixed.gets_costly("patient"),
+            "keys: expected a sequence of keys, or their number, got 'patient'",
+        ),
+        (lambda mixed: mixed.gets_costly(2.5), r"keys: expected a sequence of keys, or their number, got 2\.5"),
+        (lambda mixed: mixed.predict_on_demand(no_values, 10**30), "n: expected at most .* examples, got 10{30}$"),
+        (lambda mixed: mixed.predict_on_demand(no_values, "3"), "n: expected an integer >= 0, got '3'"),
+        (lambda mixed: mixed.predict_on_demand("x", 3), "fetch: expected a function of a unit .*, got 'x'"),
+        (lambda mixed: mixed.cheap.predict_on_demand("x", 3), "fetch: expected a function of a unit .*, got 'x'"),
+        (lambda mixed: mixed.cheap.sessions(10**30), "n: expected at most .* examples, got 10{30}$"),
+        (lambda mixed: mixed.cheap.at_choice("x"), "place: expected an integer, got 'x'"),
+        (lambda mixed: mixed.cheap.at_choice(10**30), r"place: expected -\d+\.\.\d+, as there are \d+ choices, got 10"),
+        (lambda mixed: mixed.cheap.summary(n_units="x"), "n_units: expected an integer >= 0, got 'x'"),
+        (lambda mixed: FeatureCosts.uniform(10**30), "n_features: expected an integer >= 1 and < 2"),
+        (lambda mixed: FeatureCosts.uniform("x"), "n_features: expected an integer, got 'x'"),
+    ],
+)
+def test_what_is_no_count_no_place_and_no_function_is_refused_at_once(mixed, ask, message) -> None:
+    with pytest.raises((IndexError, TypeError, ValueError), match=f"^{message}"):
+        ask(mixed)
+
+
+def test_keys_may_come_one_after_another(mixed) -> None:
+    np.testing.assert_array_equal(mixed.gets_costly(iter(range(50))), mixed.gets_costly(50))

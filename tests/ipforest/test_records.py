@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ipforest import Pruning
 from ipforest._internal.delimited import unescaped
 from ipforest._internal.records import (
+    csv_lines,
     from_record,
     json_object,
     records_to_csv,
@@ -111,3 +112,13 @@ def test_cells_stand_below_their_names_whatever_order_a_record_has():
     assert records_to_markdown(records).splitlines()[2:] == ["| 1 | 2 |", "| 3 | 4 |"]
     assert records_to_markdown([]) == ""
     assert records_to_csv([{"cost": 1}, *records]) == "cost,error\n1,\n1,2\n3,4\n"
+
+
+def test_cells_stand_below_their_key_in_whatever_order_a_record_has_them():
+    assert [*csv_lines([{"a": 1, "b": 2}, {"b": 4, "a": 3}])] == ["a,b\n", "1,2\n", "3,4\n"]
+
+
+@pytest.mark.parametrize("other", [{"a": 1}, {"a": 1, "b": 2, "c": 3}, {"a": 1, "c": 2}])
+def test_records_of_other_keys_are_no_lines_of_one_table(other):
+    with pytest.raises(ValueError, match=r"^records: expected the keys a, b in each, got a"):
+        list(csv_lines([{"a": 1, "b": 2}, other]))

@@ -173,10 +173,21 @@ def test_pruning_may_come_before_the_nodes_are_optimised_or_after_each_sweep() -
     assert plain.fit(examples, target).candidates_[0].tree.n_nodes >= 1
 
 
-@pytest.mark.parametrize(("field", "value"), [("pruning", "never"), ("sent_up", 0.0), ("max_gradient_steps", 0)])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *[("pruning", "never"), ("sent_up", 0.0), ("max_gradient_steps", 0), ("tolerance", -1e-5), ("tolerance", "x")],
+        *[("max_block_steps", -1), ("max_sweeps", 1.5), ("patience", -1), ("clamp_shares", 0.1)],
+    ],
+)
 def test_settings_of_the_descent_that_cannot_be_are_refused(field: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"^descent.{field}: expected .*, got {value!r}$"):
         DescentSettings(**{field: value})
+
+
+def test_shares_that_are_clamped_are_numbers_from_0_to_1() -> None:
+    with pytest.raises(ValueError, match=r"^descent.clamp_shares: expected numbers from 0 to 1, 1 excluded, got 'x'$"):
+        DescentSettings(clamp_shares=(0.1, "x"))
 
 
 def test_labels_are_weighted_with_squared_loss_too() -> None:

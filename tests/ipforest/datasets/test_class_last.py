@@ -38,6 +38,11 @@ def test_lines_that_describe_the_columns_are_left_out(taken_in):
     assert data.class_names == ("one", "two")
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_line(taken_in):
+    data = taken_in("\ufeff@relation x\n@data\n.5,one\n.25,two\n")
+    assert data.X.tolist() == [[0.5], [0.25]]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -58,12 +58,24 @@ def test_costs_alone_are_enough(tmp_path):
         ({"expense": "age: 1.00.\n"}, r"heart\.expense, line 1: expected a test, a colon, 2 values"),
         ({"expense": "age: 2.00, 1.00.\n"}, r"expected the cost 1\.00 of 'age' as in heart\.cost, got 2\.00"),
         ({"group": "ca: A.\n"}, r"heart\.group: expected tests of heart\.cost, got 'ca'"),
+        ({"cost": "age: 1,00.\n"}, r"heart\.cost, line 1: expected a test, a colon, 1 values, got 'age: 1,00\.'"),
+        ({"cost": "age: $1.\n"}, r"heart\.cost, line 1: expected finite numbers >= 0, got 'age: \$1\.'"),
+        ({"cost": "\nage: nan.\n"}, r"heart\.cost, line 2: expected finite numbers >= 0, got 'age: nan\.'"),
+        ({"expense": "age: 1.00, -1.\n"}, r"heart\.expense, line 1: expected finite numbers >= 0"),
         ({"delay": "age: tomorrow.\n"}, r"heart\.delay: expected immediate or delayed for 'age', got 'tomorrow'"),
     ],
 )
 def test_lines_of_another_form_are_named(write, changed, message):
     with pytest.raises(ValueError, match=message):
         read_test_costs(write(**changed))
+
+
+def test_a_file_of_an_editor_of_windows_is_read_and_one_in_another_encoding_named(tmp_path):
+    (tmp_path / "pima.cost").write_bytes("\ufeffglucosé: 17.61\r\nage: 1\r\n".encode())
+    assert [row["feature"] for row in read_test_costs(tmp_path / "pima")] == ["glucosé", "age"]
+    (tmp_path / "pima.cost").write_bytes("glucosé: 17.61\n".encode("cp1252"))
+    with pytest.raises(ValueError, match=r"pima\.cost: expected text in UTF-8, got: "):
+        read_test_costs(tmp_path / "pima")
 
 
 def test_a_file_of_another_size_is_not_read(write):

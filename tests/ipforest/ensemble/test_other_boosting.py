@@ -14,6 +14,8 @@ from ipforest import EarlyExit, FeatureCosts, datasets
 from ipforest.deployment import document_of
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import read
+from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.xgboost import _stored_trees
 
 
 def with_gaps(X: Any, share: float) -> Any:
@@ -250,6 +252,44 @@ def test_categories_that_are_numbers_are_taken_from_frames_alone(values: list[An
     words = frame.assign(a=frame["a"].cat.rename_categories(["low", "middle", "high"]))
     trees = read(model.fit(words, codes == 1))
     np.testing.assert_array_equal(trees.predict(codes[:, None]), model.predict(words))
+
+
+@pytest.mark.parametrize("parts", [((0,), str), (("a",), {}), ((0,), {"a": ("x",)}), ((0,), {0: "xy"})])
+def test_categories_of_another_form_are_refused(parts: Any) -> None:
+    """As a file may hold them."""
+    with pytest.raises(TypeError, match=r"^categories: expected "):
+        Categories(*parts)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {"name": "dart", "gbtree": {"model": {"trees": [0, 1]}}, "weight_drop": [0.5, 0.75]},
+        {"name": "gbtree", "model": {"trees": [0, 1], "weight_drop": [0.5, 0.75]}},  # XGBoost 3.4
+    ],
+)
+def test_weights_of_dropped_trees_are_found_where_a_version_keeps_them(stored: dict[str, Any]) -> None:
+    trees, weights = _stored_trees(stored)
+    assert (trees["trees"], weights) == ([0, 1], [0.5, 0.75])
+
+
+def test_categories_without_names_are_given_by_their_places() -> None:
+    """As in files of XGBoost before 3.1; it takes the places in the frame that it predicts, whatever training had."""
+    codes = np.random.default_rng(0).integers(3, size=200)
+    examples = codes[:, None].astype(float)
+    model = xgboost("Classifier", enable_categorical=True, feature_types=["c"]).fit(examples, codes == 1)
+    trees = read(model)
+    assert trees.tests_categories.any()
+    assert not trees.categories.names
+    frame = pd.DataFrame({0: pd.Categorical.from_codes(codes, [10, 20, 30])})
+    with pytest.raises(ValueError, match=r"X: expected the places .* got the category 10; give X\[0\]\.cat\.codes"):
+        trees.predict(frame)
+    for same in (
+        examples,
+        frame[[0]].apply(lambda column: column.cat.codes),
+        frame.apply(lambda column: column.cat.rename_categories([0, 1, 2])),
+    ):
+        np.testing.assert_array_equal(trees.predict(same), model.predict(examples))
 
 
 @pytest.mark.parametrize(

@@ -82,3 +82,10 @@ def test_averaged_trees_at_rest_are_saved_and_damaged_ones_refused(tmp_path, mon
         wrong.ensembles_.members[0].packed[name] = value
         with pytest.raises(ValueError, match=r"expected"):
             load_model(save_model(wrong, tmp_path / "wrong.skops"), allow_pickle=False)
+
+
+def test_a_package_that_is_not_installed_is_told_with_the_file(tmp_path) -> None:
+    file = tmp_path / "model.pkl"
+    file.write_bytes(b"cno_such_package\nModel\n.")
+    with pytest.raises(ModuleNotFoundError, match=r"model\.pkl: expected a model of packages .*'no_such_package'"):
+        load_model(file)
