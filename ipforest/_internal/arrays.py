@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.files import write_file
+from ipforest._internal.undisturbed import undisturbed
 
 Array: TypeAlias = npt.NDArray[Any]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -286,6 +287,8 @@ def read_arrays(file: BinaryIO, most: int, *, compressed: bool = True) -> dict[s
 def load_array(path: str | Path, content: str) -> npt.NDArray[Any]:
     """Read one array from an ``.npy`` file, without pickles.
 
+    It is read undisturbed, as an interrupt within NumPy's ``fromfile`` can come out as a TypeError.
+
     Raises
     ------
     OSError
@@ -295,7 +298,7 @@ def load_array(path: str | Path, content: str) -> npt.NDArray[Any]:
     """
     with Path(path).open("rb") as file:
         try:
-            array: npt.NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+            array: npt.NDArray[Any] = undisturbed(lambda: np.lib.format.read_array(file, allow_pickle=False))
         except DAMAGED as problem:
             raise ValueError(f"{path}: expected a complete {content} (.npy), got: {one_line(problem)}") from None
     return array
