@@ -677,11 +677,12 @@ class BudgetedModel(_Keeper, BaseEstimator):
         """Add the columns that a data frame lacks where the model never wants them."""
         names = list(getattr(self, "feature_names_in_", ()))
         given = column_names(X) or names
-        absent = set(names).difference(given)
+        known = set(given)
+        absent = [name for name in names if name not in known]
         if not absent or not {names[feature] for feature in self._ready.policy.features.tolist()}.isdisjoint(absent):
             return X
         frame = in_pandas(X)
-        in_order = [*given] == [name for name in names if name not in absent]
+        in_order = [*given] == [name for name in names if name in known]
         nothing = np.nan if get_tags(self).input_tags.allow_nan else 0.0
         return frame.reindex(columns=names if in_order else [*given, *absent], fill_value=nothing)
 
