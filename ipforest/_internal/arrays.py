@@ -175,6 +175,19 @@ def checked_integer(value: object, name: str) -> int:
     return int(value)
 
 
+def checked_number(value: object, name: str, expected: str = "an integer >= 0") -> int:
+    """Take how many there are of something.
+
+    Raises
+    ------
+    ValueError
+        It is no integer >= 0.
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 0:
+        raise ValueError(f"{name}: expected {expected}, got {one_line(repr(value))}")
+    return int(value)
+
+
 def checked_count(value: object, name: str) -> int:
     """Take how many examples there are.
 
@@ -183,11 +196,10 @@ def checked_count(value: object, name: str) -> int:
     ValueError
         It is no integer >= 0, or so large that no memory holds them.
     """
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 0:
-        raise ValueError(f"{name}: expected an integer >= 0, got {one_line(repr(value))}")
-    if value > MAX_EXAMPLES:
-        raise ValueError(f"{name}: expected at most {MAX_EXAMPLES} examples, got {value}")
-    return int(value)
+    number = checked_number(value, name)
+    if number > MAX_EXAMPLES:
+        raise ValueError(f"{name}: expected at most {MAX_EXAMPLES} examples, got {number}")
+    return number
 
 
 def checked_place(place: object, n: int) -> int:

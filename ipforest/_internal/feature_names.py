@@ -269,8 +269,10 @@ def positions_by_name(names: Sequence[str], expected: Sequence[str], problem: st
     unknown = [name for name in names if name not in known]
     missing = [name for name in expected if name not in place]
     if unknown or missing:
-        faults = [f"unknown {_listed(unknown, lambda name: _with_closest(name, expected))}"] if unknown else []
-        faults += [f"no {_listed(missing)}"] if missing else []
+        faults = (
+            [f"unknown {some_names(unknown, MAX_SHOWN, lambda name: _with_closest(name, expected))}"] if unknown else []
+        )
+        faults += [f"no {some_names(missing, MAX_SHOWN, repr)}"] if missing else []
         raise ValueError(f"{problem}, got {' and '.join(faults)}")
     return [place[name] for name in expected]
 
@@ -280,6 +282,7 @@ def _with_closest(name: str, known: Sequence[str]) -> str:
     return f"{name!r} (closest: {closest[0]!r})" if closest else repr(name)
 
 
-def _listed(names: Sequence[str], told: Callable[[str], str] = repr) -> str:
-    more = len(names) - MAX_SHOWN
-    return ", ".join(map(told, names[:MAX_SHOWN])) + (f" and {more} more" if more > 0 else "")
+def some_names(names: Sequence[str], at_most: int = 6, told: Callable[[str], str] = str) -> str:
+    """List names for a message, with the number of the others where there is no room for all."""
+    more = len(names) - at_most
+    return ", ".join(map(told, names[:at_most])) + (f" and {more} more" if more > 0 else "")

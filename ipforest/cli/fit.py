@@ -303,7 +303,7 @@ def _bill(report: dict[str, Any]) -> Table:
 
 
 def _verdict(report: dict[str, Any]) -> str:
-    from ipforest.tabular.number_columns import some_names
+    from ipforest._internal.feature_names import some_names
 
     idle = [line["name"] for line in report["bought"] if line["share"] == 0]
     unused = f"Not needed: {some_names(idle, MAX_IDLE_SHOWN)}.\n" if idle else ""

@@ -203,7 +203,7 @@ class _Writer:
     def _with(self, graph: Graph, known: _Known, asked: str) -> _Known:
         """Buy what is asked for, a boolean array of shape (n_samples, n_features), with what comes with it."""
         bought = graph.any_in_groups(asked, self._first, self._none_paid)
-        brought = graph("GatherElements", bought, self._first, axis=1)
+        brought = graph("Gather", bought, self._units[:, 0], axis=1)
         known = known._replace(
             known=graph("Or", known.known, brought),
             bought=graph("Or", known.bought, asked),

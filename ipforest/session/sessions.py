@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, checked_count
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, checked_count, checked_number
 from ipforest._internal.words import number_of
 from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import require_no_split_cost
@@ -554,8 +554,4 @@ class _Rounds:
 
 def checked_rounds(max_rounds: object) -> int | None:
     """Require a number of rounds, or None for any."""
-    if max_rounds is None:
-        return None
-    if isinstance(max_rounds, bool | np.bool_) or not isinstance(max_rounds, int | np.integer) or max_rounds < 0:
-        raise ValueError(f"max_rounds: expected None or an integer >= 0, got {max_rounds!r}")
-    return int(max_rounds)
+    return None if max_rounds is None else checked_number(max_rounds, "max_rounds", "None or an integer >= 0")

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ipforest._internal.arrays import FloatArray
 from ipforest._internal.delimited import RECOGNISED, CsvFormat
+from ipforest._internal.feature_names import some_names
 from ipforest.tabular.name_matching import folded, value_of
 from ipforest.tabular.number_columns import (
     NAN_FOR,
@@ -22,7 +23,6 @@ from ipforest.tabular.number_columns import (
     notations_of,
     refuse,
     require_single_precision,
-    some_names,
     taken_for_one,
     warn_of_merged,
 )

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import FloatArray
+from ipforest._internal.feature_names import some_names
 from ipforest.tabular.numerals import PLAIN, Notation, best_notation, notations
 
 MISSING = ("", "NA", "NaN", "nan", "?", "N/A", "n/a", "#N/A", "NULL", "null", "<NA>")
@@ -34,7 +35,6 @@ MIN_GAP = np.float32(1e-7)
 """Between numbers that are no further apart scikit-learn's trees do not split (``FEATURE_THRESHOLD``)."""
 
 NAN_FOR = dict.fromkeys(MISSING, "nan")
-MAX_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +223,3 @@ def is_number(cell: str) -> bool:
         return bool(np.isfinite(float(cell))) and "_" not in cell
     except ValueError:
         return False
-
-
-def some_names(names: Sequence[str], at_most: int = MAX_SHOWN) -> str:
-    """List names for a message, with their number where there is no room for all."""
-    shown = ", ".join(names[:at_most])
-    return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"

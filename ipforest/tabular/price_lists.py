@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from ipforest._internal.delimited import RECOGNISED, CsvFormat, read_rows
-from ipforest._internal.feature_names import as_in_training, places_by_number
+from ipforest._internal.feature_names import as_in_training, places_by_number, some_names
 from ipforest._internal.files import write_text
 from ipforest._internal.json_text import read_json
 from ipforest._internal.measured_numbers import as_decimal
@@ -32,7 +32,6 @@ from ipforest._internal.rational import as_fraction, nonnegative_fraction
 from ipforest._internal.records import records_to_csv
 from ipforest.costs import NO_GROUP, FeatureCosts
 from ipforest.tabular.name_matching import closest, folded, matched_names
-from ipforest.tabular.number_columns import some_names
 from ipforest.tabular.numerals import is_written_number, notations
 
 __all__ = ["PriceList", "Row", "read_prices", "write_prices"]

@@ -315,6 +315,12 @@ def _check_threads_do_not_disturb_each_other(info: SolverInfo) -> None:
     assert together == alone * THREADS, "another answer when it is asked from several threads at once"
 
 
+def _interrupt(solver: object, call: int, calls: Iterator[int], frame: FrameType, event: str, argument: object) -> None:
+    """Trace calls; interrupt the one of this number among those that the code of a solver makes."""
+    if frame.f_back is not None and frame.f_back.f_code is solver and next(calls) == call:
+        raise KeyboardInterrupt
+
+
 def _check_interrupt_is_passed_on(info: SolverInfo) -> None:
     """Require: an interrupt in one of the functions that it calls ends it, or gives a result, interrupted or proved."""
     instance, lam = corner_instances()[-1], CORNER_LAMBDAS[0]
@@ -323,13 +329,8 @@ def _check_interrupt_is_passed_on(info: SolverInfo) -> None:
     _solve(info, instance, lam)
     for call in range(MAX_CALLS if code is not None else 0):
         calls = count()
-
-        def interrupt(frame: FrameType, event: str, argument: object) -> None:
-            if frame.f_back is not None and frame.f_back.f_code is code and next(calls) == call:  # noqa: B023
-                raise KeyboardInterrupt
-
         before = sys.gettrace()
-        sys.settrace(interrupt)
+        sys.settrace(partial(_interrupt, code, call, calls))
         try:
             answer = solver(instance, lam, **info.quick_options)
         except KeyboardInterrupt:
@@ -345,16 +346,16 @@ def _check_global_state_is_left_alone(info: SolverInfo) -> None:
 
     def state() -> dict[str, Any]:
         handler = signal.getsignal(signal.SIGINT)
-        numbers = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002
+        numbers = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002  # the state of all is looked at
         return {"random": str(numbers), "numpy.errstate": np.geterr(), "SIGINT": handler, "directory": Path.cwd()}
 
-    drawn, drawn_by_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    drawn, drawn_by_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # to be put back
     try:
         for instance in corner_instances():
             with np.errstate(all="warn"):
                 _solve(info, instance, CORNER_LAMBDAS[0])
             random.random()
-            np.random.random()  # noqa: NPY002
+            np.random.random()  # noqa: NPY002  # a solver that seeds again is found by what was drawn since
             with np.errstate(all="warn"):
                 before = state()
                 _solve(info, instance, CORNER_LAMBDAS[0])
@@ -363,7 +364,7 @@ def _check_global_state_is_left_alone(info: SolverInfo) -> None:
             assert not changed, f"changes what belongs to all: {', '.join(changed)}"
     finally:
         random.setstate(drawn)
-        np.random.set_state(drawn_by_numpy)  # noqa: NPY002
+        np.random.set_state(drawn_by_numpy)  # noqa: NPY002  # as it was
 
 
 def _check_order_of_trees_does_not_matter(info: SolverInfo) -> None:

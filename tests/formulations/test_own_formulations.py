@@ -6,6 +6,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
+from objective_in_floats import add_objective
 from reference import load_reference
 from strategies import instances, lambdas
 
@@ -162,12 +163,7 @@ def by_blocks(instance, lam):
     model.w = pyo.Var(data.pairs, domain=pyo.Binary)
     model.above = pyo.Constraint(list(data.parent), rule=lambda m, h: m.x[h] <= m.x[data.parent[h]])
     model.needs = pyo.Constraint(list(data.first_use), rule=lambda m, *use: m.x[data.first_use[use]] <= m.w[use[1:]])
-    gain = dict(zip(data.internal, instance.gain.tolist(), strict=True))
-    error = sum(data.e[h] for h, path in data.path.items() if len(path) == 1)
-    error -= pyo.quicksum(gain[h] * model.x[h] for h in data.internal)
-    cost = pyo.quicksum(data.c[pair] * model.w[pair] for pair in data.pairs)
-    cost += pyo.quicksum(data.s[h] * model.x[h] for h in data.internal)
-    model.objective = pyo.Objective(expr=float(instance.error_unit) * error + float(lam * instance.cost_unit) * cost)
+    add_objective(model, data, instance, lam)
     return model
 
 

@@ -83,7 +83,7 @@ def test_what_the_output_cannot_hold_is_printed_in_escapes(
     monkeypatch.setattr(sys, "stdout", output)
     assert main(["integral", str(program)]) == 0
     assert output.errors == "strict"
-    printed = output.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
+    printed = output.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]  # typed as any text
     assert r"\u03bb " + ("é" if encoding == "cp1252" else r"\xe9") + ".lp:" in printed
 
 

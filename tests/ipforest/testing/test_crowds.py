@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from objective_in_floats import add_objective
 from sklearn.tree import DecisionTreeClassifier
 
 import formulations
@@ -26,12 +27,7 @@ def closure(instance, lam, needs):
     model.w = pyo.Var(data.pairs, domain=pyo.Binary)
     model.parent = pyo.Constraint(list(data.parent), rule=lambda m, h: m.x[h] <= m.x[data.parent[h]])
     needs(model, data)
-    gain = dict(zip(data.internal, instance.gain.tolist(), strict=True))
-    error = sum(data.e[h] for h, path in data.path.items() if len(path) == 1)
-    error -= pyo.quicksum(gain[h] * model.x[h] for h in data.internal)
-    cost = pyo.quicksum(data.c[pair] * model.w[pair] for pair in data.pairs)
-    cost += pyo.quicksum(data.s[h] * model.x[h] for h in data.internal)
-    model.objective = pyo.Objective(expr=float(instance.error_unit) * error + float(lam * instance.cost_unit) * cost)
+    add_objective(model, data, instance, lam)
     return model
 
 

@@ -204,7 +204,7 @@ def tries_again_after_an_interrupt(instance, lam):
 
 
 def seeds_the_numbers_of_all(instance, lam):
-    np.random.seed(0)  # noqa: NPY002
+    np.random.seed(0)  # noqa: NPY002  # the fault that is to be found
     return optimal(instance, lam)
 
 
