@@ -371,8 +371,10 @@ def drop_worst(forest: Structure, state: Purchase, fixed: BoolArray, excess: int
             orphan = forest.parent[h] >= 0 and not state.kept[forest.parent[h]]
             if orphan or (excess > 0 and saved[h] > 0 and lost[h] / saved[h] <= near):
                 excess -= _drop(forest, state, h)
-        nodes = nodes[state.kept[nodes]]
-        _share_among_fewer(forest, state, start, user, sharers, share)
+        is_left = state.kept[nodes]
+        for h in nodes[~is_left]:
+            _share_among_fewer(forest, state, h, start, user, sharers, share)
+        nodes = nodes[is_left]
     return excess
 
 
@@ -421,10 +423,11 @@ def _low_ratio(nodes: Int32Array, lost: FloatArray, saved: FloatArray) -> float:
 
 @inner_njit
 def _share_among_fewer(
-    forest: Structure, state: Purchase, start: IntArray, user: Int32Array, sharers: IntArray, share: FloatArray
+    forest: Structure, state: Purchase, h: int, start: IntArray, user: Int32Array, sharers: IntArray, share: FloatArray
 ) -> None:
-    """Share what fewer nodes need than before among these: once a pass, as each acquisition has many users."""
-    for j in range(sharers.size):
+    """Share what a dropped node needed among those left, once for all that are dropped in the same pass."""
+    for y in range(forest.indptr[h], forest.indptr[h + 1]):
+        j = forest.indices[y]
         if state.users[j] != sharers[j]:
             if state.users[j] > 0:
                 more = forest.cost[j] / state.users[j] - forest.cost[j] / sharers[j]
@@ -463,11 +466,13 @@ def find_additions(forest: Structure, state: Purchase, found: Additions) -> None
 def promises(forest: Structure, state: Purchase, found: Additions, spare: int, limit: int) -> FloatArray:
     """Estimate what exchanges gain: to drop a kept node's subtree for what else its cost can buy, or to add a set.
 
-    A set that alone costs more than the limit can displace no other.
+    What a set displaces loses at least the least gain for its share of the cost; a set that alone costs more than the
+    limit can displace no other.
     """
     n = state.kept.size
     lost, saved = np.empty(n), np.empty(n)
     kept, nothing = np.flatnonzero(state.kept).astype(np.int32), np.zeros(n, np.bool_)
+    least = _measure_subtrees(forest, kept, nothing, _shares(forest, state), lost, saved)
     _measure_subtrees(forest, kept, nothing, _own_costs(forest, state), lost, saved)
     rate = 0.0
     for h in range(n):
@@ -479,6 +484,8 @@ def promises(forest: Structure, state: Purchase, found: Additions, spare: int, l
             promise[h] = rate * (saved[h] + spare) - lost[h]
         elif not found.closed[h] and found.top[h] == h and found.set_cost[h] <= limit:
             promise[h] = found.set_gain[h]
+            if found.set_cost[h] > spare:
+                promise[h] -= least * (found.set_cost[h] - spare)
     return promise
 
 
