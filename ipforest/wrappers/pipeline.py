@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import require_rows_in_order
-from ipforest._internal.feature_names import column_names, in_pandas, positions_by_name
+from ipforest._internal.feature_names import column_names, in_pandas, known_to_scikit_learn, positions_by_name
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, read_costs
@@ -107,7 +107,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         """
         self._check_parameters()
         require_rows_in_order(X, y)
-        X = _known_to_scikit_learn(X)
+        X = known_to_scikit_learn(X)
         self._remember(X)
         if is_fitted(self.preprocessing):
             self.preprocessing_ = unfrozen(self.preprocessing)
@@ -162,7 +162,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
     def _transformed(self, X: Any) -> Any:
         """Compute what the estimator sees; a data frame may have its columns in any order, and others."""
         check_is_fitted(self, "preprocessing_")
-        X = _known_to_scikit_learn(X)
+        X = known_to_scikit_learn(X)
         names, trained = column_names(X), getattr(self, "feature_names_in_", None)
         if names is None and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
             raise ValueError(f"X: expected {self.n_features_in_} columns as in training, got {np.shape(X)[1]}")
@@ -367,11 +367,6 @@ def parted(model: Any) -> Parted:
         raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(buyer).__name__}")
     check_is_fitted(buyer)
     return Parted(model, buyer, (lambda table: table) if len(steps) == 1 else model[:-1].transform)
-
-
-def _known_to_scikit_learn(X: Any) -> Any:
-    """Turn an Arrow table into a data frame, and leave others as they are."""
-    return in_pandas(X) if hasattr(X, "column_names") else X
 
 
 def _copied(estimator: BudgetedEstimator) -> BudgetedEstimator:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import GroupShuffleSplit
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ipforest import (
     BudgetBoost,
@@ -24,6 +24,7 @@ from ipforest import (
     Forest,
     PruningSettings,
 )
+from ipforest.ensemble import read
 from ipforest.ensemble.categories import Categories
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.tabular.model_files import load_model, save_model
@@ -31,6 +32,7 @@ from ipforest.tabular.price_lists import read_prices
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
+nw = pytest.importorskip("narwhals")
 
 NAMES = ["a", "b", "c"]
 PRICES = [1, 2, 3]
@@ -510,3 +512,60 @@ def test_only_ratios_of_weights_count_in_refits() -> None:
         for each in (weight, weight / 1024)
     )
     assert_array_equal(first, second)
+
+
+FRAMES_OF_LIBRARIES = {
+    "narwhals": lambda frame: nw.from_native(pl.from_pandas(frame)),
+    "narwhals of pandas": nw.from_native,
+    "Arrow batch": lambda frame: pa.RecordBatch.from_pandas(frame),
+}
+
+
+@each_estimator
+@pytest.mark.parametrize("kind", FRAMES_OF_LIBRARIES)
+def test_columns_of_narwhals_and_arrow_batches_are_known_by_name(make, kind) -> None:
+    X, y = examples()
+    frame, brought = pd.DataFrame(X, columns=NAMES), FRAMES_OF_LIBRARIES[kind]
+    prices = dict(zip(NAMES, PRICES, strict=True))
+    model = make().set_params(feature_costs=prices).fit(brought(frame), y)
+    expected = make().fit(X, y).predict(X)
+    assert_array_equal(model.predict(brought(frame)), expected)
+    assert_array_equal(model.predict(frame), expected)
+    with pytest.raises(ValueError, match="order"):
+        model.predict(brought(frame[NAMES[::-1]]))
+
+
+@pytest.mark.parametrize("kind", FRAMES_OF_LIBRARIES)
+def test_trees_and_pipelines_know_columns_of_narwhals_and_arrow_batches_by_name(kind) -> None:
+    X, y = examples()
+    frame, brought = pd.DataFrame(X, columns=NAMES), FRAMES_OF_LIBRARIES[kind]
+    ensemble = read(RandomForestClassifier(3, random_state=0).fit(frame, y))
+    assert_array_equal(ensemble.predict(brought(frame)), ensemble.predict(frame))
+    with pytest.raises(ValueError, match="order of training"):
+        ensemble.predict(brought(frame[NAMES[::-1]]))
+    pipeline = BudgetedPipeline(StandardScaler(), MAKE["BudgetForest"]().set_params(feature_costs=None))
+    pipeline.fit(brought(frame), y)
+    assert_array_equal(pipeline.predict(brought(frame[NAMES[::-1]])), pipeline.predict(frame))
+
+
+@pytest.mark.parametrize(
+    ("y", "advice"),
+    [
+        (np.arange("2020-01-01", "2020-03-01", dtype="M8[D]"), "as numbers"),
+        (np.arange(60).astype("m8[D]"), "as numbers"),
+        ([pd.NA, *range(59)], "leave out"),
+        (np.array(["a"] * 60, dtype=np.dtypes.StringDType()), "take a classifier"),
+        (csr_array(np.ones((60, 2))), "toarray"),
+        ({"a": 1}, "1d array"),
+    ],
+    ids=["dates", "durations", "NA", "texts of numpy", "sparse", "mapping"],
+)
+def test_targets_that_are_no_numbers_are_refused_with_what_to_do(y, advice) -> None:
+    with pytest.raises((TypeError, ValueError), match=advice):
+        BudgetBoostRegressor().fit(examples()[0], y)
+
+
+@each_estimator
+def test_a_table_without_columns_is_refused(make) -> None:
+    with pytest.raises(ValueError, match="a column at least"):
+        make().fit(pd.DataFrame(index=range(60)), examples()[1])
