@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +82,8 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
     >>> model.session({"age": 40}).next_unit.name
     'ecg'
     """
+
+    __metadata_request__fit: ClassVar = {"sample_weight": None, "groups": None}
 
     def __init__(self, preprocessing: Any, estimator: Any, *, feature_costs: Any = None) -> None:
         self.preprocessing = preprocessing
