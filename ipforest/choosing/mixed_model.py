@@ -23,6 +23,7 @@ from ipforest._internal.arrays import (
     one_line,
     require_function,
 )
+from ipforest._internal.examples import require_rows_in_order
 
 if TYPE_CHECKING:
     from ipforest.session import Demand, Fetch, Known, Session, Unit
@@ -139,6 +140,7 @@ class MixedModel:
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, keys: Keys | None = None) -> float:
         """Compute the accuracy, or the coefficient of determination for regression."""
+        require_rows_in_order(X, y)
         measure = accuracy_score if is_classifier(self.cheap) else r2_score
         return float(measure(y, self.predict(X, keys)))
 

@@ -188,6 +188,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Compute the accuracy, or the coefficient of determination for regression."""
         require_rows_in_order(X, y)
+        require_rows_in_order(X, sample_weight, "sample_weight")
         measure = accuracy_score if is_classifier(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
@@ -293,6 +294,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         if self.class_costs_ is None:
             raise ValueError("class_costs: expected a matrix of costs to average, got None")
         require_rows_in_order(X, y)
+        require_rows_in_order(X, sample_weight, "sample_weight")
         sessions = self._seen(X)
         mistakes = costs_of(self.class_costs_, self.classes_, y, sessions.labels(sessions.outputs))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

@@ -109,6 +109,9 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         """
         self._check_parameters()
         require_rows_in_order(X, y)
+        for name in ("sample_weight", "groups"):
+            require_rows_in_order(X, parameters.get(name), name)
+        require_rows_in_order(parameters.get("X_val"), parameters.get("y_val"), "y_val")
         X = known_to_scikit_learn(X)
         self._remember(X)
         if is_fitted(self.preprocessing):
@@ -161,9 +164,11 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         costs, has_names = self.estimator_.costs_, hasattr(self, "feature_names_in_")
         return TableColumns(tuple(map(str, names)), has_names, self._row, self.sources_, costs, self._transformed)
 
-    def _transformed(self, X: Any) -> Any:
+    def _transformed(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Compute what the estimator sees; a data frame may have its columns in any order, and others."""
         check_is_fitted(self, "preprocessing_")
+        require_rows_in_order(X, y)
+        require_rows_in_order(X, sample_weight, "sample_weight")
         X = known_to_scikit_learn(X)
         names, trained = column_names(X), getattr(self, "feature_names_in_", None)
         if names is None and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
@@ -226,7 +231,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
 
     def score(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Compute the accuracy, or the coefficient of determination for regression."""
-        return float(self.estimator_.score(self._transformed(X), y, sample_weight))
+        return float(self.estimator_.score(self._transformed(X, y, sample_weight), y, sample_weight))
 
     def cost(self, X: Any) -> FloatArray:
         """Compute what each example pays, shape (n_samples,)."""
@@ -239,11 +244,11 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
 
     def misclassification_cost(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Average what the predictions cost by ``class_costs``, which the estimator has to have."""
-        return float(self.estimator_.misclassification_cost(self._transformed(X), y, sample_weight))
+        return float(self.estimator_.misclassification_cost(self._transformed(X, y, sample_weight), y, sample_weight))
 
     def total_cost(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Average what examples pay for columns and what mistakes cost together; see `misclassification_cost`."""
-        return float(self.estimator_.total_cost(self._transformed(X), y, sample_weight))
+        return float(self.estimator_.total_cost(self._transformed(X, y, sample_weight), y, sample_weight))
 
     def at_budget(self, budget: object) -> Self:
         """Return the same model at another budget, without training again."""

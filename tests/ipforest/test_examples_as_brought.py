@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -23,10 +24,15 @@ from ipforest import (
     FeatureCosts,
     Forest,
     PruningSettings,
+    cross_validated,
+    report,
 )
 from ipforest.ensemble import read
 from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.refitting import fill_inner_values, mean_loss
 from ipforest.learners import BudgetRF, GreedyMiser
+from ipforest.losses import node_errors, stage_errors
+from ipforest.plotting import TradeoffDisplay, plot_purchases
 from ipforest.tabular.model_files import load_model, save_model
 from ipforest.tabular.price_lists import read_prices
 
@@ -381,6 +387,57 @@ def test_labels_to_measure_on_are_those_of_the_rows() -> None:
             measure(frame, labels[::-1])
         with pytest.raises(ValueError, match=r"one per example|inconsistent numbers of samples"):
             measure(frame, y[:1])
+
+
+def of_rows() -> dict[str, object]:
+    """Give what measures a model, or learns from examples, without its `fit`: called with a frame and targets."""
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES)
+    model = BudgetForest(2, feature_costs=PRICES, random_state=0).fit(frame, y)
+    pipeline = BudgetedPipeline(StandardScaler(), BudgetForest(2, random_state=0)).fit(frame, y)
+    forest = read(RandomForestClassifier(2, random_state=0).fit(X, y))
+    boosted = read(GradientBoostingClassifier(n_estimators=2, random_state=0).fit(X, y))
+    return {
+        "score": model.score,
+        "score of a pipeline": pipeline.score,
+        "score of a mixture": model.mixture(100).score,
+        "report": lambda X, y: report(model, X, y, n_resamples=0),
+        "report of a pipeline": lambda X, y: report(pipeline, X, y, n_resamples=0),
+        "cross-validation": lambda X, y: cross_validated(BudgetForest(2, random_state=0), X, y, cv=2),
+        "errors at nodes": lambda X, y: node_errors(forest, "misclassification", (X, y), None),
+        "errors of steps": lambda X, y: stage_errors(fill_inner_values(boosted, X), "stage", (X, y)),
+        "loss": lambda X, y: mean_loss(boosted, X, y),
+        "refit": forest.refit,
+        "purchases": lambda X, y: plot_purchases(model, X, y),
+        "trade-off": lambda X, y: TradeoffDisplay.from_estimator(model, X, y),
+    }
+
+
+@pytest.mark.parametrize("name", of_rows())
+def test_what_takes_targets_takes_those_of_the_rows(name) -> None:
+    X, y = examples()
+    frame, use = pd.DataFrame(X, columns=NAMES), of_rows()[name]
+    use(frame, pd.Series(y))
+    with pytest.raises(ValueError, match="y: expected the rows of X in their order"):
+        use(frame, pd.Series(y)[::-1])
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "groups"])
+def test_what_a_pipeline_is_told_of_rows_is_in_their_order(name) -> None:
+    X, y = examples()
+    given = {name: pd.Series(np.arange(60) // 2 + 1)[::-1]}
+    with pytest.raises(ValueError, match=f"{name}: expected the rows of X in their order"):
+        BudgetedPipeline(StandardScaler(), BudgetForest(2)).fit(pd.DataFrame(X), y, **given)
+
+
+def test_targets_in_a_column_are_not_compared_with_each_other() -> None:
+    X, y = examples()
+    model = BudgetForest(2, feature_costs=PRICES, random_state=0).fit(X, y)
+    with pytest.warns(DataConversionWarning):
+        in_a_column = TradeoffDisplay.from_estimator(model, X, y[:, None])
+    plain = TradeoffDisplay.from_estimator(model, X, y)
+    for found, expected in zip(in_a_column.curves, plain.curves, strict=True):
+        assert_array_equal(found.errors, expected.errors)
 
 
 def numbers_in_other_forms() -> dict[str, object]:
