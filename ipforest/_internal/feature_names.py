@@ -65,12 +65,14 @@ def in_pandas(X: Any) -> Any:
 
 
 def known_to_scikit_learn(X: Any) -> Any:
-    """Return a frame whose columns scikit-learn does not see, of narwhals or Arrow, as one whose it does.
+    """Return a frame whose columns scikit-learn does not see, of narwhals, Arrow or Dask, as one whose it does.
 
     Other tables stay as they are.
     """
     if hasattr(X, "to_native"):
         return known_to_scikit_learn(X.to_native())
+    if hasattr(X, "__dask_graph__") and column_labels(X) is not None:
+        return X.compute()
     return in_pandas(X) if hasattr(X, "column_names") else X
 
 

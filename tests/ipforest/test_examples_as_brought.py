@@ -575,12 +575,13 @@ FRAMES_OF_LIBRARIES = {
     "narwhals": lambda frame: nw.from_native(pl.from_pandas(frame)),
     "narwhals of pandas": nw.from_native,
     "Arrow batch": lambda frame: pa.RecordBatch.from_pandas(frame),
+    "Dask": lambda frame: pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2),
 }
 
 
 @each_estimator
 @pytest.mark.parametrize("kind", FRAMES_OF_LIBRARIES)
-def test_columns_of_narwhals_and_arrow_batches_are_known_by_name(make, kind) -> None:
+def test_columns_of_frames_of_libraries_are_known_by_name(make, kind) -> None:
     X, y = examples()
     frame, brought = pd.DataFrame(X, columns=NAMES), FRAMES_OF_LIBRARIES[kind]
     prices = dict(zip(NAMES, PRICES, strict=True))
@@ -593,7 +594,7 @@ def test_columns_of_narwhals_and_arrow_batches_are_known_by_name(make, kind) -> 
 
 
 @pytest.mark.parametrize("kind", FRAMES_OF_LIBRARIES)
-def test_trees_and_pipelines_know_columns_of_narwhals_and_arrow_batches_by_name(kind) -> None:
+def test_trees_and_pipelines_know_columns_of_frames_of_libraries_by_name(kind) -> None:
     X, y = examples()
     frame, brought = pd.DataFrame(X, columns=NAMES), FRAMES_OF_LIBRARIES[kind]
     ensemble = read(RandomForestClassifier(3, random_state=0).fit(frame, y))
