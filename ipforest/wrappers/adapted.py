@@ -22,6 +22,7 @@ from ipforest._internal.examples import (
     require_one_type,
     require_rows_in_order,
 )
+from ipforest._internal.feature_names import known_to_scikit_learn
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, split_rows
 from ipforest.estimator.base import FittedWithWeights
@@ -146,6 +147,7 @@ class AdaptedClassifier(AroundEstimator, Classifies, FittedWithWeights):
                 "BudgetedPipeline take its estimator_"
             )
         self._check()
+        X = known_to_scikit_learn(X)
         refuse_other_tables(X, "X")
         require_rows_in_order(X, y)
         require_one_type(y)

@@ -35,6 +35,7 @@ from ipforest.losses import node_errors, stage_errors
 from ipforest.plotting import TradeoffDisplay, plot_purchases
 from ipforest.tabular.model_files import load_model, save_model
 from ipforest.tabular.price_lists import read_prices
+from ipforest.wrappers.thresholds import ThresholdClassifier
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
@@ -604,6 +605,19 @@ def test_trees_and_pipelines_know_columns_of_frames_of_libraries_by_name(kind) -
     pipeline = BudgetedPipeline(StandardScaler(), MAKE["BudgetForest"]().set_params(feature_costs=None))
     pipeline.fit(brought(frame), y)
     assert_array_equal(pipeline.predict(brought(frame[NAMES[::-1]])), pipeline.predict(frame))
+
+
+@pytest.mark.parametrize("kind", FRAMES_OF_LIBRARIES)
+def test_rows_of_frames_of_libraries_are_parted_and_columns_absent(kind) -> None:
+    X, y = examples()
+    frame, brought = pd.DataFrame(X, columns=NAMES).assign(b=1.0), FRAMES_OF_LIBRARIES[kind]
+    forest = MAKE["BudgetForest"]()
+    found, expected = (cross_validated(forest, table, y, cv=2).means for table in (brought(frame), frame))
+    pd.testing.assert_frame_equal(found, expected)
+    model = ThresholdClassifier(forest, threshold=0.4, random_state=0).fit(brought(frame), y)
+    assert_array_equal(model.predict(brought(frame)), model.predict(frame))
+    mixed = forest.fit(frame, y).mixture(100)
+    assert_array_equal(mixed.predict(brought(frame[["a", "c"]])), mixed.predict(frame))
 
 
 @pytest.mark.parametrize(
