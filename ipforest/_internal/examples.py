@@ -30,6 +30,7 @@ MAX_TARGET = 1e140
 LARGEST_WEIGHT = 1e100
 """Products of larger weights, or of positive ones below its inverse, are no floats."""
 
+ONE_TARGET = "train a model of each by scikit-learn's MultiOutputClassifier or MultiOutputRegressor around it"
 DATES = "give dates and durations as numbers, such as days since a day"
 
 
@@ -84,6 +85,7 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     if isinstance(X, np.ndarray) and np.iscomplexobj(X):
         raise ValueError(f"X: expected real numbers, got dtype {X.dtype}. Complex data not supported")
     refuse_masked(y, "y")
+    _require_one_target(y)
     require_rows_in_order(X, y)
     if reset or not _are_other_columns(X, estimator):  # else the names are refused below
         categories = getattr(estimator, "categories_", None)
@@ -104,6 +106,13 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     elif labels is not None:
         _require_labels(labels, getattr(estimator, "_column_labels", None) or labels)
     return checked
+
+
+def _require_one_target(y: Any) -> None:
+    """Refuse several targets, or the columns of a one-hot code, and say what takes them."""
+    shape: tuple[int, ...] = () if isinstance(y, str) or issparse(y) else np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(f"y: expected one target per example, a 1d array, got shape {shape}; {ONE_TARGET}")
 
 
 def refuse_other_tables(X: Any, name: str) -> None:

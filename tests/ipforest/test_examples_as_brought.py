@@ -629,8 +629,9 @@ def test_rows_of_frames_of_libraries_are_parted_and_columns_absent(kind) -> None
         (np.array(["a"] * 60, dtype=np.dtypes.StringDType()), "take a classifier"),
         (csr_array(np.ones((60, 2))), "toarray"),
         ({"a": 1}, "1d array"),
+        (np.eye(60)[:, :2], r"one target per example, .* \(60, 2\); train a model of each by .* MultiOutputRegressor"),
     ],
-    ids=["dates", "durations", "NA", "texts of numpy", "sparse", "mapping"],
+    ids=["dates", "durations", "NA", "texts of numpy", "sparse", "mapping", "two"],
 )
 def test_targets_that_are_no_numbers_are_refused_with_what_to_do(y, advice) -> None:
     with pytest.raises((TypeError, ValueError), match=advice):
