@@ -30,9 +30,10 @@ from ipforest import (
 from ipforest.ensemble import read
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.refitting import fill_inner_values, mean_loss
-from ipforest.learners import BudgetRF, GreedyMiser
+from ipforest.learners import BudgetRF, GreedyMiser, ReadableTree
 from ipforest.losses import node_errors, stage_errors
 from ipforest.plotting import TradeoffDisplay, plot_purchases
+from ipforest.rules import read_rules
 from ipforest.tabular.model_files import load_model, save_model
 from ipforest.tabular.price_lists import read_prices
 from ipforest.wrappers.thresholds import ThresholdClassifier
@@ -410,6 +411,8 @@ def of_rows() -> dict[str, object]:
         "loss": lambda X, y: mean_loss(boosted, X, y),
         "refit": forest.refit,
         "purchases": lambda X, y: plot_purchases(model, X, y),
+        "rules": lambda X, y: read_rules(model, X, y),
+        "fidelity": ReadableTree(model, max_questions=2, random_state=0).fit(frame, y).fidelity,
         "trade-off": lambda X, y: TradeoffDisplay.from_estimator(model, X, y),
     }
 
@@ -437,6 +440,9 @@ def test_targets_in_a_column_are_not_compared_with_each_other() -> None:
     with pytest.warns(DataConversionWarning):
         in_a_column = TradeoffDisplay.from_estimator(model, X, y[:, None])
     plain = TradeoffDisplay.from_estimator(model, X, y)
+    tree = ReadableTree(model, max_questions=2, random_state=0).fit(X, y)
+    with pytest.warns(DataConversionWarning):
+        assert tree.fidelity(X, y[:, None]) == tree.fidelity(X, y)
     for found, expected in zip(in_a_column.curves, plain.curves, strict=True):
         assert_array_equal(found.errors, expected.errors)
 
