@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.special import xlogy
 
 from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray, places_in
+from ipforest._internal.examples import require_rows_in_order
 from ipforest._internal.rational import INT64_SAFE, as_fraction
 from ipforest.choosing.class_costs import read_class_costs
 from ipforest.ensemble.margin_losses import Course, encode_targets
@@ -334,7 +335,10 @@ def _parts_of(error_data: Any) -> tuple[Any, Any, Any]:
     """Give examples, targets and weights, None where there are none."""
     if not isinstance(error_data, tuple) or len(error_data) not in (2, 3):
         raise ValueError(f"error_data: expected a pair (X, y) or (X, y, weights), got {type(error_data).__name__}")
-    return error_data if len(error_data) == 3 else (*error_data, None)
+    X, y, weights = error_data if len(error_data) == 3 else (*error_data, None)
+    require_rows_in_order(X, y, "y")
+    require_rows_in_order(X, weights, "weights")
+    return X, y, weights
 
 
 def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[Array, Array, FloatArray]:

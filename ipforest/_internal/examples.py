@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -15,7 +15,13 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter, validate_data
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, refuse_masked
-from ipforest._internal.feature_names import column_labels, column_names, in_pandas, require_columns_of_training
+from ipforest._internal.feature_names import (
+    column_labels,
+    column_names,
+    in_pandas,
+    known_to_scikit_learn,
+    require_columns_of_training,
+)
 
 NO_LABELS = "no_validation"
 FLOATS = (np.float64, np.float32)
@@ -24,6 +30,7 @@ MAX_TARGET = 1e140
 LARGEST_WEIGHT = 1e100
 """Products of larger weights, or of positive ones below its inverse, are no floats."""
 
+ONE_TARGET = "train a model of each by scikit-learn's MultiOutputClassifier or MultiOutputRegressor around it"
 DATES = "give dates and durations as numbers, such as days since a day"
 
 
@@ -73,18 +80,20 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
         squares are infinite, rows of X and y in different orders, columns that are numbered in another order than they
         stand in or labelled otherwise than in training, or what ``validate_data`` refuses.
     """
+    brought, X = X, known_to_scikit_learn(X)
     refuse_other_tables(X, "X")
     if isinstance(X, np.ndarray) and np.iscomplexobj(X):
         raise ValueError(f"X: expected real numbers, got dtype {X.dtype}. Complex data not supported")
     refuse_masked(y, "y")
+    _require_one_target(y)
     require_rows_in_order(X, y)
     if reset or not _are_other_columns(X, estimator):  # else the names are refused below
         categories = getattr(estimator, "categories_", None)
         X = with_nan(X if categories is None else categories.numbers(X))
-        _require_numbers(X, estimator)
+        _require_numbers(X, estimator, brought)
     if is_classifier(estimator) and not isinstance(y, str):
         require_one_type(y)
-    if is_regressor(estimator) and not isinstance(y, str) and (targets := np.asarray(y)).dtype.kind in "OU":
+    if is_regressor(estimator) and (targets := np.asarray(y)).ndim and targets.dtype.kind != "c":
         as_targets(targets, "y")
     labels = _other_labels(X)
     if labels is not None:
@@ -97,6 +106,13 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     elif labels is not None:
         _require_labels(labels, getattr(estimator, "_column_labels", None) or labels)
     return checked
+
+
+def _require_one_target(y: Any) -> None:
+    """Refuse several targets, or the columns of a one-hot code, and say what takes them."""
+    shape: tuple[int, ...] = () if isinstance(y, str) or issparse(y) else np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(f"y: expected one target per example, a 1d array, got shape {shape}; {ONE_TARGET}")
 
 
 def refuse_other_tables(X: Any, name: str) -> None:
@@ -261,13 +277,15 @@ def _is_na(cells: Array) -> BoolArray:
     return np.reshape([cell is pd.NA for cell in cells.ravel()], cells.shape)
 
 
-def _require_numbers(X: Any, estimator: Any) -> None:
-    """Refuse tables with columns of words or dates, or two of one name, and say what takes them."""
+def _require_numbers(X: Any, estimator: Any, brought: Any) -> None:
+    """Refuse tables with columns of words or dates, or two of one name; say what takes them as they were brought."""
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         raise ValueError(f"X: expected a table, got a {type(X).__name__} that is still to be computed; use X.collect()")
     frame = in_pandas(X)
     if not isinstance(frame, pd.DataFrame):
         frame = _words(frame)
+    elif not len(frame.columns):
+        raise ValueError("X: expected a column at least, got a table without columns")
     for name, count in Counter(frame.columns).items():
         if count > 1:
             raise ValueError(f"X: expected each column once, got {name!r} {count} times; rename the columns")
@@ -281,7 +299,9 @@ def _require_numbers(X: Any, estimator: Any) -> None:
         cells = column if pd.api.types.is_datetime64_any_dtype(column.dtype) else other_than_numbers(column)
         if not cells.empty:
             cell = cells.iloc[0]
-            advice = DATES if isinstance(cell, date | timedelta | pd.Period) else _advice(X, name, estimator)
+            advice = (
+                DATES if isinstance(cell, date | time | timedelta | pd.Period) else _advice(brought, name, estimator)
+            )
             raise ValueError(f"X: expected numbers, got {cell!r} in column {name!r}; {advice}")
 
 
@@ -300,7 +320,7 @@ def _words(X: Any) -> pd.DataFrame:
 
 
 def _holds_words(rows: Any) -> bool:
-    kinds = (str, date, timedelta, pd.Period)
+    kinds = (str, date, time, timedelta, pd.Period)
     return isinstance(rows, list | tuple) and any(
         isinstance(cell, kinds) for row in rows if np.ndim(row) for cell in row
     )
@@ -323,14 +343,15 @@ def as_targets(targets: Array, name: str) -> FloatArray:
     ValueError
         One of them is no number.
     """
+    if targets.dtype.kind in "mM":
+        raise ValueError(f"{name}: expected numbers, got dtype {targets.dtype}; {DATES}")
     try:
         return targets.astype(np.float64)
     except (TypeError, ValueError):
-        words = (each for each in targets.tolist() if not isinstance(each, Number))
-        raise ValueError(
-            f"{name}: expected numbers, as this estimator predicts numbers, got {next(words, targets[0])!r}; "
-            "for labels take a classifier"
-        ) from None
+        word = next((each for each in targets.tolist() if not isinstance(each, Number)), targets[0])
+        advice = "leave out the examples without a target" if word is pd.NA else "for labels take a classifier"
+        expected = "expected numbers, as this estimator predicts numbers"
+        raise ValueError(f"{name}: {expected}, got {word!r}; {advice}") from None
 
 
 def other_than_numbers(column: pd.Series) -> pd.Series:

@@ -64,6 +64,18 @@ def in_pandas(X: Any) -> Any:
     return X.to_pandas() if hasattr(X, "to_pandas") else X
 
 
+def known_to_scikit_learn(X: Any) -> Any:
+    """Return a frame whose columns scikit-learn does not see, of narwhals, Arrow or Dask, as one whose it does.
+
+    Other tables stay as they are.
+    """
+    if hasattr(X, "to_native"):
+        return known_to_scikit_learn(X.to_native())
+    if hasattr(X, "__dask_graph__") and column_labels(X) is not None:
+        return X.compute()
+    return in_pandas(X) if hasattr(X, "column_names") else X
+
+
 def values_and_names(values: Any) -> tuple[Any, tuple[str, ...] | None]:
     """Part a mapping or a pandas Series into values and names; None for what has no names.
 

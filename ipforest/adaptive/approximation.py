@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
@@ -29,6 +28,7 @@ from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_each, check_integer, check_share, is_fitted
 from ipforest.estimator.given import Given, check_inner_estimator, seeded
+from ipforest.estimator.kinds import Classifies
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import Policy
 from ipforest.session import Sessions
@@ -108,7 +108,7 @@ class GateSearch(PairSearch):
 
 
 @dataclass(eq=False, repr=False)
-class AdaptiveApproximation(AroundEstimator, ClassifierMixin, FittedWithHeldOut):
+class AdaptiveApproximation(AroundEstimator, Classifies, FittedWithHeldOut):
     r"""Base: keep a full model for the hard examples, and answer the others by a cheap one; a gate tells them apart.
 
     .. math:: \min_{f_1, g, q} \frac{1}{N} \sum_i \big[ (1 - q_i)\, \ell(f_1(x_i), y_i) + q_i\, \ell(f_0(x_i), y_i)

@@ -23,6 +23,8 @@ from ipforest._internal.arrays import (
     one_line,
     require_function,
 )
+from ipforest._internal.examples import require_rows_in_order
+from ipforest._internal.feature_names import known_to_scikit_learn
 
 if TYPE_CHECKING:
     from ipforest.session import Demand, Fetch, Known, Session, Unit
@@ -139,6 +141,7 @@ class MixedModel:
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, keys: Keys | None = None) -> float:
         """Compute the accuracy, or the coefficient of determination for regression."""
+        require_rows_in_order(X, y)
         measure = accuracy_score if is_classifier(self.cheap) else r2_score
         return float(measure(y, self.predict(X, keys)))
 
@@ -201,6 +204,7 @@ class MixedModel:
         return demand
 
     def _joined(self, X: Any, keys: Keys | None, tell: Callable[[Any, Any], Any]) -> Array:
+        X = known_to_scikit_learn(X)
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
         return _put_together(
             [(rows, tell(model, _safe_indexing(X, rows))) for model, rows in self._parted(n_samples, keys)]

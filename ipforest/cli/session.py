@@ -264,7 +264,7 @@ def _hold(session: Session, table: SessionTable, *, quiet: bool) -> None:
         for words in table.words(unit):
             print(f"  {words}", file=screen)
         print(f"{table.name(unit)} = ", end="", file=screen, flush=True)
-        line = sys.stdin.readline()
+        line = sys.stdin.readline() if sys.stdin else LEAVE  # started with it closed, there is none
         if not line or line.strip() == LEAVE:
             return
         try:

@@ -54,8 +54,20 @@ ANSWERS_NOTHING = {
 
 
 def write_json(model: BudgetedEstimator | BudgetedPipeline) -> str:
-    """Write a fitted model as JSON; see `document_of`."""
-    return json.dumps(document_of(model), allow_nan=False, separators=(",", ":"))
+    """Write a fitted model as JSON; see `document_of`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `document_of`, or labels that are neither texts nor numbers nor booleans.
+    """
+    return json.dumps(document_of(model), allow_nan=False, separators=(",", ":"), default=_refuse_label)
+
+
+def _refuse_label(label: Any) -> Any:
+    raise ValueError(
+        f"classes: expected texts, booleans or numbers of at most 64 bits, got {label!r}; train with y.astype(str)"
+    )
 
 
 def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:

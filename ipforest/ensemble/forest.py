@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
+from ipforest._internal.examples import require_rows_in_order
 from ipforest.ensemble import routing
 from ipforest.ensemble.margin_losses import checked_targets, checked_weights
 from ipforest.ensemble.packing import without_counts
@@ -230,6 +231,8 @@ class Forest(Trees):
             A class that the forest does not know, targets that are no finite numbers, weights that are negative or not
             finite, or other shapes.
         """
+        require_rows_in_order(X, y)
+        require_rows_in_order(X, sample_weight, "sample_weight")
         leaves = self.leaves(self.checked_examples(X))
         targets = np.asarray(y)
         if targets.shape != leaves.shape[1:]:

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from ipforest._internal.arrays import Array, FloatArray, Int32Array
+from ipforest._internal.examples import require_rows_in_order
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import checked_weights, encode_targets
 
@@ -33,6 +34,8 @@ class _Sample:
     def of(
         cls, trees: BoostedTrees, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
     ) -> _Sample:
+        require_rows_in_order(X, y)
+        require_rows_in_order(X, sample_weight, "sample_weight")
         examples, targets = trees.checked_examples(X), encode_targets(y, trees.classes)
         n_samples = examples.shape[0]
         if targets.shape[0] != n_samples:

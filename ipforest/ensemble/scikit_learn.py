@@ -26,6 +26,7 @@ from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray
+from ipforest._internal.examples import ONE_TARGET
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.histogram_boosting import read_histogram_boosting
@@ -93,7 +94,7 @@ def forest_from_sklearn(estimator: Any) -> Forest:
         return forest
     trees, features = _members(estimator)
     if getattr(estimator, "n_outputs_", 1) != 1:
-        raise ValueError(f"estimator: expected one output, got {estimator.n_outputs_}")
+        raise ValueError(f"estimator: expected one output, got {estimator.n_outputs_}; {ONE_TARGET}")
     classes = getattr(estimator, "classes_", None)
     return Forest(
         **_structure(estimator, trees, features),

@@ -26,7 +26,13 @@ from ipforest._internal.arrays import (
     read_only,
 )
 from ipforest._internal.examples import other_than_numbers, refuse_other_tables, with_nan
-from ipforest._internal.feature_names import checked_names, in_pandas, require_columns_of_training, require_same_columns
+from ipforest._internal.feature_names import (
+    checked_names,
+    in_pandas,
+    known_to_scikit_learn,
+    require_columns_of_training,
+    require_same_columns,
+)
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble import routing
 from ipforest.ensemble.categories import Categories
@@ -349,6 +355,7 @@ class Trees:
         ValueError
             X is not 2-dimensional, empty, has other columns, or infinite (or too large) values.
         """
+        X = known_to_scikit_learn(X)
         refuse_other_tables(X, name)
         require_columns_of_training(X, self.feature_names, name)
         self.categories.require_frame(X, name)

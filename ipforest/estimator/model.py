@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, checked_place, one_line
 from ipforest._internal.examples import FLOATS, require_rows_in_order, validated
-from ipforest._internal.feature_names import column_names, in_pandas
+from ipforest._internal.feature_names import column_names, in_pandas, known_to_scikit_learn
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of
 from ipforest.choosing.frontier import Frontier, spending_limit
@@ -188,6 +188,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Compute the accuracy, or the coefficient of determination for regression."""
         require_rows_in_order(X, y)
+        require_rows_in_order(X, sample_weight, "sample_weight")
         measure = accuracy_score if is_classifier(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
@@ -293,6 +294,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         if self.class_costs_ is None:
             raise ValueError("class_costs: expected a matrix of costs to average, got None")
         require_rows_in_order(X, y)
+        require_rows_in_order(X, sample_weight, "sample_weight")
         sessions = self._seen(X)
         mistakes = costs_of(self.class_costs_, self.classes_, y, sessions.labels(sessions.outputs))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -681,7 +683,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         absent = [name for name in names if name not in known]
         if not absent or not {names[feature] for feature in self._ready.policy.features.tolist()}.isdisjoint(absent):
             return X
-        frame = in_pandas(X)
+        frame = in_pandas(known_to_scikit_learn(X))
         in_order = [*given] == [name for name in names if name in known]
         nothing = np.nan if get_tags(self).input_tags.allow_nan else 0.0
         return frame.reindex(columns=names if in_order else [*given, *absent], fill_value=nothing)

@@ -8,7 +8,6 @@ from math import ceil
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ipforest._internal.arrays import FloatArray, Int32Array
 from ipforest._internal.examples import Labelled
@@ -16,6 +15,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import encode_targets
 from ipforest.ensemble.refitting import mean_loss, refit_by_newton
 from ipforest.estimator.checks import check_choice, check_integer, check_positive
+from ipforest.estimator.kinds import Classifies, Regresses
 from ipforest.frontiers.alternation import alternate
 from ipforest.frontiers.forests_on_features import is_clearly_better
 from ipforest.frontiers.joint_frontier import (
@@ -312,7 +312,7 @@ class GrownBoosting(GrownFrontier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetBoost(ClassifierMixin, GrownBoosting):
+class BudgetBoost(Classifies, GrownBoosting):
     """Classify by boosted trees that pay for features at a falling price, pruned exactly and stopped when sure.
 
     Trees are boosted on log loss, and a split pays for the units that its examples have not bought in any tree before.
@@ -362,7 +362,7 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):
     class_costs: Any = None
 
 
-class BudgetBoostRegressor(RegressorMixin, GrownBoosting):
+class BudgetBoostRegressor(Regresses, GrownBoosting):
     """Predict a number by boosted trees that pay for features; see `BudgetBoost`.
 
     All is done as there, with half the squared error in place of the log loss. An example stops where the squared error

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import is_classifier
 from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
@@ -18,6 +18,7 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator.checks import check_choice, check_integer
+from ipforest.estimator.kinds import Classifies, Regresses
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MeanOfForests, last_before_rise
 from ipforest.frontiers.context_cascades import ContextCascades, PartsByContext
 from ipforest.frontiers.forests_on_features import (
@@ -405,7 +406,7 @@ class GrownForests(GrownFrontier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetForest(ClassifierMixin, GrownForests):
+class BudgetForest(Classifies, GrownForests):
     """Classify by averaged trees that pay for features together: pruned exactly, grown anew, stopped when sure.
 
     Forests are grown at several values of lambda, the first 0; an example pays for a unit in the first tree that tests
@@ -457,7 +458,7 @@ class BudgetForest(ClassifierMixin, GrownForests):
     class_costs: Any = None
 
 
-class BudgetForestRegressor(RegressorMixin, GrownForests):
+class BudgetForestRegressor(Regresses, GrownForests):
     """Predict a number by averaged trees that pay for features together; see `BudgetForest`.
 
     All is done as there, with the squared error in place of the share of mistakes: nodes predict means, splits lower

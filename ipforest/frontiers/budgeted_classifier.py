@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
@@ -27,6 +27,7 @@ from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_estimator
 from ipforest.estimator.given import Given, seeded
+from ipforest.estimator.kinds import Classifies, Regresses
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
@@ -233,7 +234,7 @@ class ManyFrontiers(JointFrontier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetedClassifier(ClassifierMixin, ManyFrontiers):
+class BudgetedClassifier(Classifies, ManyFrontiers):
     """Classify within a budget by whatever validation examples say is best for it.
 
     All estimators are trained on the same examples. What they can do, stopped when sure at any level, is measured on
@@ -307,7 +308,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):
     class_costs: Any = None
 
 
-class BudgetedRegressor(RegressorMixin, ManyFrontiers):
+class BudgetedRegressor(Regresses, ManyFrontiers):
     """Predict a number within a budget by whatever validation examples say is best for it; see `BudgetedClassifier`.
 
     Parameters

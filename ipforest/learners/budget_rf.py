@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, places_in
@@ -20,6 +19,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_choice, check_each, check_integer
 from ipforest.estimator.given import Given
+from ipforest.estimator.kinds import Classifies
 from ipforest.growing import (
     AcquisitionState,
     CodedExamples,
@@ -167,7 +167,7 @@ class GreedyGrowth(Settings):
 
 
 @dataclass(eq=False, repr=False)
-class BudgetRF(ClassifierMixin, FittedWithHeldOut):
+class BudgetRF(Classifies, FittedWithHeldOut):
     r"""Grow trees greedily by price per impurity, and add them until the budget is spent.
 
     Each tree is GreedyTree on a bootstrap sample: at a node of examples S the split of least risk is taken, with

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit, softmax
-from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, places_in
 from ipforest._internal.examples import Labelled
@@ -21,6 +20,7 @@ from ipforest.ensemble.margin_losses import MARGIN_LOSSES
 from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.estimator.given import Given
+from ipforest.estimator.kinds import Classifies, Regresses
 from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
@@ -223,7 +223,7 @@ class PricedBoosting(FittedWithHeldOut):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GreedyMiser(ClassifierMixin, PricedBoosting):
+class GreedyMiser(Classifies, PricedBoosting):
     """Classify by gradient-boosted regression trees that pay for features.
 
     Each tree is grown to least squared distance to the gradients plus `lam` times the price of its features; a feature
@@ -265,7 +265,7 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):
         return float(label_losses(outputs, truth, self.classes_, self.class_costs_).mean())
 
 
-class GreedyMiserRegressor(RegressorMixin, PricedBoosting):
+class GreedyMiserRegressor(Regresses, PricedBoosting):
     """Predict numbers by gradient-boosted regression trees that pay for features; squared loss.
 
     Parameters and attributes are those of `PricedBoosting`; see `GreedyMiser`.

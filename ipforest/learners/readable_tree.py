@@ -19,7 +19,7 @@ from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
 from ipforest.estimator.checks import check_integer, is_fitted
 from ipforest.estimator.given import for_inner, seeded
-from ipforest.estimator.held_out import checked_groups
+from ipforest.estimator.held_out import checked_groups, checked_labels
 from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.learners.budget_prune import BudgetPrune
@@ -257,7 +257,9 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
         X : array or DataFrame, shape (n_samples, n_features)
         y : array, shape (n_samples,)
         """
-        said, said_by_model, target = self.predict(X), self.estimator_.predict(X), np.asarray(y)
+        require_rows_in_order(X, y)
+        said, said_by_model = self.predict(X), self.estimator_.predict(X)
+        target = checked_labels(y, said, getattr(self, "classes_", None), "y")
         if is_classifier(self):
             agreement = float(np.mean(said == said_by_model))
             error, error_of_model = float(np.mean(said != target)), float(np.mean(said_by_model != target))

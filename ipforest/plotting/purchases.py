@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.calibration import CalibrationDisplay
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.examples import require_rows_in_order
 from ipforest.choosing.measures import confidence
 from ipforest.plotting.axes import Axes, axes_or_new, finish, literal
 
@@ -57,9 +58,10 @@ def plot_purchases(model: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike,
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.
     """
+    require_rows_in_order(X, y)
     acquired = model.acquired(X)
     names = getattr(model, "feature_names_in_", [f"feature {column}" for column in range(acquired.shape[1])])
-    return draw_purchases(axes_or_new(ax), acquired, np.asarray(y), names)
+    return draw_purchases(axes_or_new(ax), acquired, column_or_1d(y, warn=True), names)
 
 
 def draw_purchases(axes: Axes, acquired: BoolArray, labels: Array | None, names: Sequence[Any]) -> Axes:

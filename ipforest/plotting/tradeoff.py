@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import FloatArray
+from ipforest._internal.examples import require_rows_in_order
 from ipforest.choosing.class_costs import TOTAL_COST
 from ipforest.choosing.measures import name_of, read_scoring
 from ipforest.plotting.axes import (
@@ -143,6 +144,8 @@ class TradeoffDisplay:
             Where to draw; by default on a new figure.
         """
         check_is_fitted(estimator)
+        require_rows_in_order(X, y)
+        y = column_or_1d(y, warn=True)
         if not hasattr(estimator, "path_"):
             made = _frontier_curves if hasattr(estimator, "members_") else _choice_curves
             return cls(made(estimator, X, y, max_points), read_budget(estimator.budget)).plot(axes)

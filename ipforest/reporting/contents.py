@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 
 from ipforest._internal.arrays import Array, IntArray
-from ipforest._internal.examples import checked_weight
+from ipforest._internal.examples import checked_weight, require_rows_in_order
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import costs_of
 from ipforest.choosing.measures import listed_scoring
@@ -102,6 +102,8 @@ def report(
     check_integer(n_resamples, "n_resamples", 0)
     listed = listed_scoring(scoring)
     others = read_budgets(budgets)
+    require_rows_in_order(X, y)
+    require_rows_in_order(X, sample_weight, "sample_weight")
     _, buyer, encode = parted(model)
     table = encode(X)
     answered = answers_about(buyer, table, y, sample_weight)

@@ -20,9 +20,11 @@ from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import column_or_1d
 
 from ipforest._internal.arrays import Array, IntArray, one_line
-from ipforest._internal.examples import checked_weight
+from ipforest._internal.examples import checked_weight, require_rows_in_order
+from ipforest._internal.feature_names import known_to_scikit_learn
 from ipforest._internal.files import write_text
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.measures import listed_scoring, name_of
@@ -159,7 +161,9 @@ def cross_validated(
         raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(model).__name__}")
     wanted = read_budgets(budgets, least=1)
     named = [(name_of(each), each) for each in listed_scoring(scoring)]
-    target = np.asarray(y)
+    X = known_to_scikit_learn(X)
+    require_rows_in_order(X, y)
+    target = column_or_1d(y, warn=True)
     weight = None if sample_weight is None else checked_weight(sample_weight, X, target)
     data = _Data(X, target, checked_groups(groups, X, target.size), weight)
     splits = _outer_splits(model, data, cv)

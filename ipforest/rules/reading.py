@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import Array
+from ipforest._internal.examples import require_rows_in_order
 from ipforest.estimator.checks import check_integer
 from ipforest.policy import Policy
 from ipforest.rules.ends import Ends, OrderNames
@@ -66,6 +67,7 @@ def read_rules(
     >>> read_rules(model, X, y).is_exact
     True
     """
+    require_rows_in_order(X, y)
     buyer, prepare, names = parts_of(model)
     seller = buyer._seller()
     if names is not None and not hasattr(buyer, "feature_names_in_"):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import Array, BoolArray
+from ipforest._internal.examples import DATES
 from ipforest.session.seller import Unit
 
 __all__ = ["Known", "told_by_unit", "told_features", "told_of_unit", "without_absent"]
@@ -86,7 +87,7 @@ def told_of_unit(unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> t
     Raises
     ------
     ValueError
-        The values are of another shape.
+        The values are of another shape, or dates.
     """
     try:
         told, absent = without_absent(values)
@@ -100,6 +101,8 @@ def told_of_unit(unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> t
         else:
             got = f"shape {told.shape}"
         raise ValueError(_wrong_shape(unit, shape, got))
+    if told.dtype.kind in "mM":
+        raise ValueError(f"{unit}: expected numbers, got dtype {told.dtype}; {DATES}")
     return told.reshape(shape), absent.reshape(shape)
 
 

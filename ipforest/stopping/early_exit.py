@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
@@ -22,6 +22,7 @@ from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_choice, is_fitted
 from ipforest.estimator.given import Given, check_inner_estimator, seeded
 from ipforest.estimator.held_out import checked_labels
+from ipforest.estimator.kinds import Classifies
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.settings import checked
@@ -34,7 +35,7 @@ GRID_STEP = Fraction(3, 2)
 
 
 @dataclass(eq=False, repr=False)
-class EarlyExit(AroundEstimator, ClassifierMixin, StoppedEstimator):
+class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
     """Stop buying features for an example as soon as going on is not worth the price.
 
     `fit` trains the ensemble on one part of the examples and learns on the other part when to stop. Before each

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -22,12 +22,14 @@ from ipforest._internal.examples import (
     require_one_type,
     require_rows_in_order,
 )
+from ipforest._internal.feature_names import known_to_scikit_learn
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, split_rows
 from ipforest.estimator.base import FittedWithWeights
 from ipforest.estimator.checks import is_fitted
 from ipforest.estimator.given import for_inner, seeded
 from ipforest.estimator.held_out import check_held_out, check_validation_part, checked_groups, require_held_out
+from ipforest.estimator.kinds import Classifies
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together
 from ipforest.session import Seller
@@ -101,7 +103,7 @@ class PolicyAround:
         return self.inner.reason(progress, row, in_words)
 
 
-class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):
+class AdaptedClassifier(AroundEstimator, Classifies, FittedWithWeights):
     """Base of the classifiers that buy as another one does, and answer otherwise by what held-out examples say.
 
     A subclass learns from answers about held-out examples in `_adapt`, and checks its own parameters in `_check`.
@@ -145,6 +147,7 @@ class AdaptedClassifier(AroundEstimator, ClassifierMixin, FittedWithWeights):
                 "BudgetedPipeline take its estimator_"
             )
         self._check()
+        X = known_to_scikit_learn(X)
         refuse_other_tables(X, "X")
         require_rows_in_order(X, y)
         require_one_type(y)

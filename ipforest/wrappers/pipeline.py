@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import require_rows_in_order
-from ipforest._internal.feature_names import column_names, in_pandas, positions_by_name
+from ipforest._internal.feature_names import column_names, in_pandas, known_to_scikit_learn, positions_by_name
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, read_costs
@@ -83,6 +83,8 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
     'ecg'
     """
 
+    __metadata_request__fit: ClassVar = {"sample_weight": None, "groups": None}
+
     def __init__(self, preprocessing: Any, estimator: Any, *, feature_costs: Any = None) -> None:
         self.preprocessing = preprocessing
         self.estimator = estimator
@@ -107,7 +109,10 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         """
         self._check_parameters()
         require_rows_in_order(X, y)
-        X = _known_to_scikit_learn(X)
+        for name in ("sample_weight", "groups"):
+            require_rows_in_order(X, parameters.get(name), name)
+        require_rows_in_order(parameters.get("X_val"), parameters.get("y_val"), "y_val")
+        X = known_to_scikit_learn(X)
         self._remember(X)
         if is_fitted(self.preprocessing):
             self.preprocessing_ = unfrozen(self.preprocessing)
@@ -159,10 +164,12 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         costs, has_names = self.estimator_.costs_, hasattr(self, "feature_names_in_")
         return TableColumns(tuple(map(str, names)), has_names, self._row, self.sources_, costs, self._transformed)
 
-    def _transformed(self, X: Any) -> Any:
+    def _transformed(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Compute what the estimator sees; a data frame may have its columns in any order, and others."""
         check_is_fitted(self, "preprocessing_")
-        X = _known_to_scikit_learn(X)
+        require_rows_in_order(X, y)
+        require_rows_in_order(X, sample_weight, "sample_weight")
+        X = known_to_scikit_learn(X)
         names, trained = column_names(X), getattr(self, "feature_names_in_", None)
         if names is None and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
             raise ValueError(f"X: expected {self.n_features_in_} columns as in training, got {np.shape(X)[1]}")
@@ -224,7 +231,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
 
     def score(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Compute the accuracy, or the coefficient of determination for regression."""
-        return float(self.estimator_.score(self._transformed(X), y, sample_weight))
+        return float(self.estimator_.score(self._transformed(X, y, sample_weight), y, sample_weight))
 
     def cost(self, X: Any) -> FloatArray:
         """Compute what each example pays, shape (n_samples,)."""
@@ -237,11 +244,11 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
 
     def misclassification_cost(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Average what the predictions cost by ``class_costs``, which the estimator has to have."""
-        return float(self.estimator_.misclassification_cost(self._transformed(X), y, sample_weight))
+        return float(self.estimator_.misclassification_cost(self._transformed(X, y, sample_weight), y, sample_weight))
 
     def total_cost(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Average what examples pay for columns and what mistakes cost together; see `misclassification_cost`."""
-        return float(self.estimator_.total_cost(self._transformed(X), y, sample_weight))
+        return float(self.estimator_.total_cost(self._transformed(X, y, sample_weight), y, sample_weight))
 
     def at_budget(self, budget: object) -> Self:
         """Return the same model at another budget, without training again."""
@@ -367,11 +374,6 @@ def parted(model: Any) -> Parted:
         raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(buyer).__name__}")
     check_is_fitted(buyer)
     return Parted(model, buyer, (lambda table: table) if len(steps) == 1 else model[:-1].transform)
-
-
-def _known_to_scikit_learn(X: Any) -> Any:
-    """Turn an Arrow table into a data frame, and leave others as they are."""
-    return in_pandas(X) if hasattr(X, "column_names") else X
 
 
 def _copied(estimator: BudgetedEstimator) -> BudgetedEstimator:

@@ -11,8 +11,9 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import GroupShuffleSplit
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ipforest import (
     BudgetBoost,
@@ -23,14 +24,23 @@ from ipforest import (
     FeatureCosts,
     Forest,
     PruningSettings,
+    cross_validated,
+    report,
 )
+from ipforest.ensemble import read
 from ipforest.ensemble.categories import Categories
-from ipforest.learners import BudgetRF, GreedyMiser
+from ipforest.ensemble.refitting import fill_inner_values, mean_loss
+from ipforest.learners import BudgetRF, GreedyMiser, ReadableTree
+from ipforest.losses import node_errors, stage_errors
+from ipforest.plotting import TradeoffDisplay, plot_purchases
+from ipforest.rules import read_rules
 from ipforest.tabular.model_files import load_model, save_model
 from ipforest.tabular.price_lists import read_prices
+from ipforest.wrappers.thresholds import ThresholdClassifier
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
+nw = pytest.importorskip("narwhals")
 
 NAMES = ["a", "b", "c"]
 PRICES = [1, 2, 3]
@@ -381,6 +391,62 @@ def test_labels_to_measure_on_are_those_of_the_rows() -> None:
             measure(frame, y[:1])
 
 
+def of_rows() -> dict[str, object]:
+    """Give what measures a model, or learns from examples, without its `fit`: called with a frame and targets."""
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES)
+    model = BudgetForest(2, feature_costs=PRICES, random_state=0).fit(frame, y)
+    pipeline = BudgetedPipeline(StandardScaler(), BudgetForest(2, random_state=0)).fit(frame, y)
+    forest = read(RandomForestClassifier(2, random_state=0).fit(X, y))
+    boosted = read(GradientBoostingClassifier(n_estimators=2, random_state=0).fit(X, y))
+    return {
+        "score": model.score,
+        "score of a pipeline": pipeline.score,
+        "score of a mixture": model.mixture(100).score,
+        "report": lambda X, y: report(model, X, y, n_resamples=0),
+        "report of a pipeline": lambda X, y: report(pipeline, X, y, n_resamples=0),
+        "cross-validation": lambda X, y: cross_validated(BudgetForest(2, random_state=0), X, y, cv=2),
+        "errors at nodes": lambda X, y: node_errors(forest, "misclassification", (X, y), None),
+        "errors of steps": lambda X, y: stage_errors(fill_inner_values(boosted, X), "stage", (X, y)),
+        "loss": lambda X, y: mean_loss(boosted, X, y),
+        "refit": forest.refit,
+        "purchases": lambda X, y: plot_purchases(model, X, y),
+        "rules": lambda X, y: read_rules(model, X, y),
+        "fidelity": ReadableTree(model, max_questions=2, random_state=0).fit(frame, y).fidelity,
+        "trade-off": lambda X, y: TradeoffDisplay.from_estimator(model, X, y),
+    }
+
+
+@pytest.mark.parametrize("name", of_rows())
+def test_what_takes_targets_takes_those_of_the_rows(name) -> None:
+    X, y = examples()
+    frame, use = pd.DataFrame(X, columns=NAMES), of_rows()[name]
+    use(frame, pd.Series(y))
+    with pytest.raises(ValueError, match="y: expected the rows of X in their order"):
+        use(frame, pd.Series(y)[::-1])
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "groups"])
+def test_what_a_pipeline_is_told_of_rows_is_in_their_order(name) -> None:
+    X, y = examples()
+    given = {name: pd.Series(np.arange(60) // 2 + 1)[::-1]}
+    with pytest.raises(ValueError, match=f"{name}: expected the rows of X in their order"):
+        BudgetedPipeline(StandardScaler(), BudgetForest(2)).fit(pd.DataFrame(X), y, **given)
+
+
+def test_targets_in_a_column_are_not_compared_with_each_other() -> None:
+    X, y = examples()
+    model = BudgetForest(2, feature_costs=PRICES, random_state=0).fit(X, y)
+    with pytest.warns(DataConversionWarning):
+        in_a_column = TradeoffDisplay.from_estimator(model, X, y[:, None])
+    plain = TradeoffDisplay.from_estimator(model, X, y)
+    tree = ReadableTree(model, max_questions=2, random_state=0).fit(X, y)
+    with pytest.warns(DataConversionWarning):
+        assert tree.fidelity(X, y[:, None]) == tree.fidelity(X, y)
+    for found, expected in zip(in_a_column.curves, plain.curves, strict=True):
+        assert_array_equal(found.errors, expected.errors)
+
+
 def numbers_in_other_forms() -> dict[str, object]:
     X, _ = examples()
     frame = pd.DataFrame(X, columns=NAMES)
@@ -510,3 +576,75 @@ def test_only_ratios_of_weights_count_in_refits() -> None:
         for each in (weight, weight / 1024)
     )
     assert_array_equal(first, second)
+
+
+FRAMES_OF_LIBRARIES = {
+    "narwhals": lambda frame: nw.from_native(pl.from_pandas(frame)),
+    "narwhals of pandas": nw.from_native,
+    "Arrow batch": lambda frame: pa.RecordBatch.from_pandas(frame),
+    "Dask": lambda frame: pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2),
+}
+
+
+@each_estimator
+@pytest.mark.parametrize("kind", FRAMES_OF_LIBRARIES)
+def test_columns_of_frames_of_libraries_are_known_by_name(make, kind) -> None:
+    X, y = examples()
+    frame, brought = pd.DataFrame(X, columns=NAMES), FRAMES_OF_LIBRARIES[kind]
+    prices = dict(zip(NAMES, PRICES, strict=True))
+    model = make().set_params(feature_costs=prices).fit(brought(frame), y)
+    expected = make().fit(X, y).predict(X)
+    assert_array_equal(model.predict(brought(frame)), expected)
+    assert_array_equal(model.predict(frame), expected)
+    with pytest.raises(ValueError, match="order"):
+        model.predict(brought(frame[NAMES[::-1]]))
+
+
+@pytest.mark.parametrize("kind", FRAMES_OF_LIBRARIES)
+def test_trees_and_pipelines_know_columns_of_frames_of_libraries_by_name(kind) -> None:
+    X, y = examples()
+    frame, brought = pd.DataFrame(X, columns=NAMES), FRAMES_OF_LIBRARIES[kind]
+    ensemble = read(RandomForestClassifier(3, random_state=0).fit(frame, y))
+    assert_array_equal(ensemble.predict(brought(frame)), ensemble.predict(frame))
+    with pytest.raises(ValueError, match="order of training"):
+        ensemble.predict(brought(frame[NAMES[::-1]]))
+    pipeline = BudgetedPipeline(StandardScaler(), MAKE["BudgetForest"]().set_params(feature_costs=None))
+    pipeline.fit(brought(frame), y)
+    assert_array_equal(pipeline.predict(brought(frame[NAMES[::-1]])), pipeline.predict(frame))
+
+
+@pytest.mark.parametrize("kind", FRAMES_OF_LIBRARIES)
+def test_rows_of_frames_of_libraries_are_parted_and_columns_absent(kind) -> None:
+    X, y = examples()
+    frame, brought = pd.DataFrame(X, columns=NAMES).assign(b=1.0), FRAMES_OF_LIBRARIES[kind]
+    forest = MAKE["BudgetForest"]()
+    found, expected = (cross_validated(forest, table, y, cv=2).means for table in (brought(frame), frame))
+    pd.testing.assert_frame_equal(found, expected)
+    model = ThresholdClassifier(forest, threshold=0.4, random_state=0).fit(brought(frame), y)
+    assert_array_equal(model.predict(brought(frame)), model.predict(frame))
+    mixed = forest.fit(frame, y).mixture(100)
+    assert_array_equal(mixed.predict(brought(frame[["a", "c"]])), mixed.predict(frame))
+
+
+@pytest.mark.parametrize(
+    ("y", "advice"),
+    [
+        (np.arange("2020-01-01", "2020-03-01", dtype="M8[D]"), "as numbers"),
+        (np.arange(60).astype("m8[D]"), "as numbers"),
+        ([pd.NA, *range(59)], "leave out"),
+        (np.array(["a"] * 60, dtype=np.dtypes.StringDType()), "take a classifier"),
+        (csr_array(np.ones((60, 2))), "toarray"),
+        ({"a": 1}, "1d array"),
+        (np.eye(60)[:, :2], r"one target per example, .* \(60, 2\); train a model of each by .* MultiOutputRegressor"),
+    ],
+    ids=["dates", "durations", "NA", "texts of numpy", "sparse", "mapping", "two"],
+)
+def test_targets_that_are_no_numbers_are_refused_with_what_to_do(y, advice) -> None:
+    with pytest.raises((TypeError, ValueError), match=advice):
+        BudgetBoostRegressor().fit(examples()[0], y)
+
+
+@each_estimator
+def test_a_table_without_columns_is_refused(make) -> None:
+    with pytest.raises(ValueError, match="a column at least"):
+        make().fit(pd.DataFrame(index=range(60)), examples()[1])

@@ -11,8 +11,9 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.cluster import KMeans
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
-from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold
+from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
@@ -21,6 +22,7 @@ from ipforest import (
     BranchingCascade,
     BudgetBoost,
     BudgetedClassifier,
+    BudgetedPipeline,
     BudgetPrune,
     EarlyExit,
     FeatureCosts,
@@ -296,6 +298,17 @@ def test_weights_arrive_with_metadata_routing_as_without(model: Any) -> None:
     without = clone(model).fit(X, Y, sample_weight=weight)
     with config_context(enable_metadata_routing=True):
         routed = clone(model).fit(X, Y, sample_weight=weight)
+    np.testing.assert_array_equal(routed.predict_proba(X), without.predict_proba(X))
+
+
+def test_weights_and_groups_reach_the_estimator_of_a_pipeline_by_metadata_routing() -> None:
+    weight, groups, split = 1.0 + np.arange(80) % 3, np.arange(80) // 2, [(np.arange(80), np.arange(80))]
+    pipeline = BudgetedPipeline(StandardScaler(), clone(ESTIMATORS["BudgetForest"]).set_params(feature_costs=None))
+    with config_context(enable_metadata_routing=True):
+        pipeline.set_fit_request(sample_weight=True, groups=True).set_score_request(sample_weight=True)
+        given = {"sample_weight": weight, "groups": groups}
+        (routed,) = cross_validate(pipeline, X, Y, params=given, cv=split, return_estimator=True)["estimator"]
+    without = clone(pipeline).fit(X, Y, sample_weight=weight, groups=groups)
     np.testing.assert_array_equal(routed.predict_proba(X), without.predict_proba(X))
 
 

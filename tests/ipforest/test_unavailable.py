@@ -162,6 +162,7 @@ def test_one_test_that_fails_leaves_the_others_paid(mixed: BudgetPrune) -> None:
         ([[1.0], [2.0, 3.0], [1.0]], "got rows of different lengths"),
         (["1", "5,5", "2"], r"feature \d+: expected a number, got '5,5'; write 5\.5, with a decimal point"),
         (["1", "high", "2"], r"feature \d+: expected a number, got 'high'$"),
+        (np.arange(3).astype("M8[D]"), r"feature \d+: expected numbers, got dtype datetime64\[D\]; give dates"),
     ],
 )
 def test_a_fetch_that_gives_no_column_is_refused(mixed: BudgetPrune, fetched: Any, text: str) -> None:

@@ -48,6 +48,14 @@ def test_it_asks_until_it_answers(
     assert "Paid 8.50:" in printed
 
 
+def test_a_closed_standard_input_ends_it_as_an_empty_one_does(
+    ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["session", "--model", str(ward / "model"), "--known", "age=50"]) == 0
+    assert "So far: " in capsys.readouterr().out
+
+
 class Prompted(io.StringIO):
     """A user who types the value that is asked for."""
 

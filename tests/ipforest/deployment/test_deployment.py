@@ -486,6 +486,15 @@ def test_onnx_keeps_classes_of_every_kind_and_refuses_others() -> None:
         write(model, "onnx")
 
 
+@pytest.mark.parametrize("dtype", ["M8[D]", np.longdouble], ids=str)
+def test_labels_that_json_does_not_hold_are_refused(dtype: Any) -> None:
+    X, y, _ = iris(3)
+    labels = np.unique(y, return_inverse=True)[1].astype(dtype)
+    model = EarlyExit(forest(2), stopping=ThresholdStopping(), budget=2, random_state=0).fit(X, labels, X, labels)
+    with pytest.raises(ValueError, match=r"classes: expected texts, .*; train with y.astype\(str\)"):
+        write(model, "json")
+
+
 def test_onnx_names_features_and_categories() -> None:
     model, _ = with_words()
     told = {each.key: json.loads(each.value) for each in write(model, "onnx").metadata_props}

@@ -325,7 +325,7 @@ def test_repr_tells_the_size() -> None:
         (DecisionTreeRegressor(), NotFittedError, "DecisionTreeRegressor .* not fitted"),
         (BaggingClassifier(LogisticRegression(), 2).fit(X_NEW, LABELS_NEW), TypeError, "got one of LogisticRegression"),
         (DecisionTreeRegressor().fit(X_NEW, X_NEW[:, :2]), ValueError, "estimator: expected one output, got 2"),
-        (RandomForestClassifier(2).fit(X_NEW, np.c_[LABELS_NEW, LABELS_NEW]), ValueError, "expected one output, got 2"),
+        (RandomForestClassifier(2).fit(X_NEW, np.c_[LABELS_NEW, LABELS_NEW]), ValueError, "one output, got 2; train"),
     ],
 )
 def test_other_estimators_are_refused(estimator, error: type[Exception], text: str) -> None:
