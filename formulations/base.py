@@ -108,6 +108,10 @@ class Formulation(ABC):
     integer_units: bool = True
     variant: bool = False
 
+    def numbers(self, number: object) -> dict[str, Any]:
+        """Give a number the name by which the program takes it; nothing to a program that takes none."""
+        return {} if self.takes == "nothing" else {self.takes: number}
+
     @abstractmethod
     def build(self, specification: ModelSpecification) -> Any:
         """Write the program as a Pyomo model.
@@ -236,6 +240,11 @@ class ModelSpecification:
     lam: Fraction | None
     budget: Fraction | None
     relaxed: bool
+
+    @property
+    def number(self) -> Fraction | None:
+        """Lambda or the budget, the one that is given."""
+        return self.lam if self.budget is None else self.budget
 
     @property
     def weights(self) -> tuple[int, int]:

@@ -75,7 +75,7 @@ class ModelledFormulation(Formulation):
         worth: Definition | None = None,
     ) -> None:
         check_name(name, "formulations.register")
-        if takes not in ("lam", "budget", "nothing"):
+        if takes not in NUMBERS:
             raise ValueError(f"takes: expected lam, budget or nothing, got {takes!r}")
         self.name, self.takes, self.integral, self.reason = name, takes, integral, reason
         self.paper, self.equation, self.one_tree, self.routing = paper, equation, one_tree, routing
@@ -100,7 +100,7 @@ class ModelledFormulation(Formulation):
         ValueError
             The model maximises, or is one that was built before.
         """
-        model = self.builder(specification.instance, *self._number(specification))
+        model = self.builder(specification.instance, *self.numbers(specification.number).values())
         if not isinstance(model, pyo.ConcreteModel):
             raise TypeError(f"{self.name}: expected a pyomo.environ.ConcreteModel, got {type(model).__name__}")
         if any(each.sense != pyo.minimize for each in model.component_data_objects(pyo.Objective, active=True)):
@@ -117,15 +117,11 @@ class ModelledFormulation(Formulation):
             pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
         return model
 
-    def _number(self, specification: ModelSpecification) -> tuple[Fraction, ...]:
-        number = {"lam": specification.lam, "budget": specification.budget, "nothing": None}[self.takes]
-        return () if number is None else (number,)
-
     def worth(self, specification: ModelSpecification, pruning: Pruning) -> Fraction | None:
         """Return the objective of a pruning as the variant defines it, if it is one."""
         if self._worth is None:
             return super().worth(specification, pruning)
-        return self._worth(specification.instance, *self._number(specification), pruning)
+        return self._worth(specification.instance, *self.numbers(specification.number).values(), pruning)
 
     def linear_program(self, specification: ModelSpecification) -> LinearProgram:
         """Take the Pyomo model apart."""
@@ -135,8 +131,7 @@ class ModelledFormulation(Formulation):
 
     def size(self, instance: PruningInstance) -> ModelSize:
         """Count the rows and columns of the model."""
-        numbers = {"lam": (1, None), "budget": (None, 1), "nothing": (None, None)}[self.takes]
-        program = self.linear_program(specify(self, instance, *numbers))
+        program = self.linear_program(specify(self, instance, **self.numbers(1)))
         return ModelSize(program.n_columns, program.n_rows)
 
     def kept_shares(self, specification: ModelSpecification, values: FloatArray) -> FloatArray:

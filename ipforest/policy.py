@@ -206,7 +206,7 @@ def ordered_together(policy: Policy, progress: Progress, rows: Rows) -> BoolArra
     return together
 
 
-FOUND_BELOW = ("_lowest", "_highest", "_value", "_first_output", "_n_outputs")
+FOUND_BELOW = ("_lowest", "_highest", "_value", "_first_output", "_n_outputs", "_tests")
 """What `TreesInOrder` computes from its trees; pickles go without."""
 
 
@@ -243,7 +243,7 @@ class TreesInOrder:
         is_leaf, averages = trees.is_leaf[:, None], trees.link == "mean"
         self._value = read_only(trees.value if averages else np.where(is_leaf, trees.value, (lowest + highest) / 2))
         self._n_outputs = trees.base_score.size
-        self._first_output = read_only(trees.first_output)
+        self._first_output, self._tests = read_only(trees.first_output), trees.splits
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in FOUND_BELOW}
@@ -304,7 +304,7 @@ class TreesInOrder:
         self._require_features(purse.free.size)
         trees = self.trees
         seen = SeenTrees(
-            packed(trees.splits),
+            packed(self._tests),
             self._value,
             self._lowest,
             self._highest,
@@ -369,7 +369,7 @@ class TreesInOrder:
 
     def _splits(self, progress: Progress) -> routing.Splits:
         self._require_features(progress.values.shape[1])
-        return self.trees.splits
+        return self._tests
 
     def _require_features(self, n_features: int) -> None:
         """Require as many features as the trees were trained on: kernels take on trust that examples have them.

@@ -7,11 +7,10 @@ from pyomo.repn import generate_standard_repn
 
 import formulations
 from formulations import FORMULATIONS, Formulation
-from ipforest.testing.corners import corner_instances
+from ipforest.testing.corners import corner_instances, corner_numbers
 from proofs.study.checks import program_of
 from proofs.study.problem import Problem
 
-NUMBERS = {"lam": (1, None), "budget": (None, 0), "nothing": (None, None)}
 DELETED, AT_MOST, AT_LEAST, LOOSER, DOUBLED = "deleted", "at most", "at least", "looser by one", "doubled right side"
 EQUATIONS = ("one_leaf_per_path", "usage_in_tree")
 IMPLIED = "the other rows and the bounds imply it, for every point of the relaxation"
@@ -67,7 +66,7 @@ class Weakened(Formulation):
         return formulations.matrix(self.build(specification))
 
     def size(self, instance):
-        program = self.linear_program(formulations.specify(self, instance, *NUMBERS[self.takes]))
+        program = self.linear_program(formulations.specify(self, instance, **self.numbers(1)))
         return formulations.ModelSize(program.n_columns, program.n_rows)
 
     def kept_shares(self, specification, values):
@@ -87,7 +86,7 @@ def single_rows(name, block):
     """Yield each row of a block in each corner instance, weakened in each way, with that instance."""
     base = FORMULATIONS[name]
     for instance in filter(base.fits, corner_instances()):
-        model = formulations.build(name, instance, *NUMBERS[base.takes])
+        model = formulations.build(name, instance, **base.numbers(1))
         for row in range(len(model.component(block))):
             for way in ways(block):
                 yield Weakened(base, block, way, row), instance
@@ -101,12 +100,8 @@ def why_redundant(weakened, instances):
 
 def problems(formulation, instance):
     """Return the problems at which `check_formulation` looks at an instance."""
-    cost = instance.evaluate(instance.unpruned)[1]
-    if formulation.takes == "budget":
-        return [Problem(instance, budget=budget) for budget in (cost - instance.cost_unit / 2, cost / 2)]
-    if formulation.takes == "nothing":
-        return [Problem(instance)]
-    return [Problem(instance, lam=lam) for lam in (Fraction(1, 2), Fraction(1, 5))]
+    numbers = corner_numbers(instance, formulation.takes)
+    return [Problem(instance, **formulation.numbers(number)) for number in numbers]
 
 
 def _why_redundant(weakened, problem):

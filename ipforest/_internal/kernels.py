@@ -5,6 +5,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
+from math import inf
+from threading import local
 from time import perf_counter, process_time
 from typing import Any, TypeVar, cast
 
@@ -64,9 +66,22 @@ register("numba:compiler_lock", _compiling_on_processor)
 register("numba:compile", _CollectorPause())
 
 
+class _Latest(local):
+    """What a thread has read off the clock."""
+
+    seconds = -inf
+
+
+_latest = _Latest()
+
+
 def clock() -> float:
-    """Return seconds on a clock that stands still while kernels are compiled, or loaded from the cache on disk."""
-    return perf_counter() - (_compiling.duration if _compiling.done else 0.0)
+    """Return seconds on a clock that stands still while kernels are compiled, or loaded from the cache on disk.
+
+    What is compiled in another thread is known when it is done: until then the clock goes on, but never back.
+    """
+    _latest.seconds = max(_latest.seconds, perf_counter() - (_compiling.duration if _compiling.done else 0.0))
+    return _latest.seconds
 
 
 def processor_clock() -> float:

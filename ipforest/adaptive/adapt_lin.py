@@ -1,6 +1,6 @@
 """Adapt-Lin, Algorithm 1: linear gate and classifier, Kullback-Leibler divergence."""
 
-from ipforest.adaptive.distances import Distance, KullbackLeibler
+from ipforest.adaptive.distances import KullbackLeibler
 from ipforest.adaptive.linear_approximation import LinearApproximation
 
 
@@ -23,5 +23,4 @@ class AdaptLin(LinearApproximation):
     True
     """
 
-    def _distance(self) -> Distance:
-        return KullbackLeibler()
+    _distance = KullbackLeibler()

@@ -1,6 +1,6 @@
 """Adapt-Lstsq: linear gate and classifier; the gate is fitted to the log-odds of the shares by least squares."""
 
-from ipforest.adaptive.distances import Distance, SquaredLogOdds
+from ipforest.adaptive.distances import SquaredLogOdds
 from ipforest.adaptive.linear_approximation import LinearApproximation
 
 
@@ -34,8 +34,7 @@ class AdaptLstsq(LinearApproximation):
     shares are kept, so that it never rises.
     """
 
-    def _distance(self) -> Distance:
-        return SquaredLogOdds()
+    _distance = SquaredLogOdds()
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

@@ -322,8 +322,7 @@ class AdaptiveApproximation(AroundEstimator, Classifies, FittedWithHeldOut):
 
     def _walk(self, policy: Policy, X: Array, max_cost: object | None = None) -> Answered:
         """Let a policy alone answer examples."""
-        sessions = Sessions(policy, self._seller(), len(X), max_cost=max_cost)
-        sessions.see(X)
+        sessions = Sessions(policy, self._seller(), len(X), max_cost=max_cost).see(X)
         return Answered(policy.answer(sessions.progress, np.arange(len(X))), sessions.bought)
 
     def _mean_loss(self, codes: IntArray, outputs: FloatArray) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -41,13 +41,10 @@ class LinearApproximation(AdaptiveApproximation):
 
     _search = Grouped(GateSearch)
     _alternation = Grouped(AlternationSettings)
+    _distance: ClassVar[Distance]
 
     alternation: AlternationSettings | None = None
     scale: bool = True
-
-    @abstractmethod
-    def _distance(self) -> Distance:
-        """Return the distance of shares from gates."""
 
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:
         """Standardise, and spread lambdas below the one from which on 0 is best."""
@@ -65,7 +62,7 @@ class LinearApproximation(AdaptiveApproximation):
     def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:
         """Alternate, and read off gate and classifier."""
         problem = LinearProblem(
-            self._phi, training.targets, training.full_loss, self._distance(), UnitNorm(self.costs_), lam
+            self._phi, training.targets, training.full_loss, self._distance, UnitNorm(self.costs_), lam
         )
         fit = best_fit(problem, share, self._alternation, self._seed)
         prices = self.costs_.feature_prices

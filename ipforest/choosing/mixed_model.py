@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
-from dataclasses import replace
+from dataclasses import fields, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -157,13 +157,11 @@ class MixedModel:
         known, max_cost, max_rounds
             See `ipforest.estimator.BudgetedModel.session`.
         """
-        session: Session = self.drawn(key).session(known, max_cost, max_rounds)
-        return session
+        return cast("Session", self.drawn(key).session(known, max_cost, max_rounds))
 
     def resume(self, saved: str, key: Hashable) -> Session:
         """Go on with a session that `ipforest.session.Session.to_json` wrote, of the example with this key."""
-        session: Session = self.drawn(key).resume(saved)
-        return session
+        return cast("Session", self.drawn(key).resume(saved))
 
     def predict_on_demand(
         self,
@@ -188,20 +186,18 @@ class MixedModel:
         require_function(fetch)
         n = checked_count(n, "n")
 
-        def asked_among(rows: IntArray) -> Fetch:
-            def fetched(unit: Unit, places: IntArray) -> npt.ArrayLike:
+        def predicted(model: Any, rows: IntArray) -> Demand:
+            def asked(unit: Unit, places: IntArray) -> npt.ArrayLike:
                 return fetch(unit, rows[places])
 
-            return fetched
+            return cast("Demand", model.predict_on_demand(asked, rows.size, None, max_cost, max_rounds))
 
-        parts = [
-            (rows, model.predict_on_demand(asked_among(rows), rows.size, None, max_cost, max_rounds))
-            for model, rows in self._parted(n, keys)
-        ]
-        fields = ("predictions", "outputs", "paid", "bought")
-        joined = {name: _put_together([(rows, getattr(part, name)) for rows, part in parts]) for name in fields}
-        demand: Demand = replace(parts[0][1], **joined)
-        return demand
+        parts = [(rows, predicted(model, rows)) for model, rows in self._parted(n, keys)]
+        joined = {
+            field.name: _put_together([(rows, getattr(part, field.name)) for rows, part in parts])
+            for field in fields(parts[0][1])
+        }
+        return replace(parts[0][1], **joined)
 
     def _joined(self, X: Any, keys: Keys | None, tell: Callable[[Any, Any], Any]) -> Array:
         X = known_to_scikit_learn(X)

@@ -149,7 +149,7 @@ class SessionTable:
     def told(self, line: Purchase) -> dict[str, Any]:
         """Give what a line of the ledger brought by column of the table, words as words; None is no value."""
         if self._transformer is None:
-            return {name: _plain(value) for name, value in line.values}
+            return dict(line.values)
         brought: dict[str, list[float | None]] = {}
         for feature, value in line.values:
             brought.setdefault(self._names[self._costs.sources[self._features.index(feature)]], []).append(value)
@@ -158,7 +158,7 @@ class SessionTable:
     def _cell_of(self, name: str, values: list[float | None]) -> Any:
         """Turn what encodes a cell into the cell: one-hot columns into their word."""
         if name not in self._words:
-            return _plain(values[0])
+            return values[0]
         return next((word for word, value in zip(self._words[name], values, strict=True) if value), "") or None
 
     def words(self, unit: Unit) -> list[str]:
@@ -286,8 +286,6 @@ def _record(session: Session, table: SessionTable) -> dict[str, Any]:
 
     ``ledger`` has the columns and words of the table, the rest what `Session.to_json` writes of the model's features.
     """
-    import numpy as np
-
     guess = np.asarray(session.guess).item()
     answers = {"guess": guess, "answer": guess if session.next_unit is None else None}
     by_label = session.probabilities.items() if session.is_classifier else ()
@@ -300,10 +298,6 @@ def _record(session: Session, table: SessionTable) -> dict[str, Any]:
         for line in session.ledger
     ]
     return {**told, "ledger": ledger, **answers, **chances, "paid": session.paid}
-
-
-def _plain(value: float | None) -> float | None:
-    return None if value is None or np.isnan(value) else value
 
 
 def _remarks(line: Purchase, *, in_rounds: bool) -> str:

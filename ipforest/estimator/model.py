@@ -217,9 +217,8 @@ class BudgetedModel(_Keeper, BaseEstimator):
             examples, labels = self._validation
         else:
             raise ValueError("X: expected examples, as the model keeps none that were held out, got None")
-        sessions = self.sessions(examples.shape[0])
-        sessions.see(examples)
-        return Measurement.of(sessions, labels, getattr(self, "classes_", None), self.class_costs_)
+        ended = self.sessions(examples.shape[0]).see(examples)
+        return Measurement.of(ended, labels, getattr(self, "classes_", None), self.class_costs_)
 
     def summary(self, X: npt.ArrayLike | None = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
         """Describe what was chosen, from what, and what it comes to.

@@ -121,6 +121,4 @@ class Ready(NamedTuple):
             if table is not None:
                 outputs, tests = self.walk(table, answers=answers)
                 return Seen(self.seller, self.seller.answers(outputs), tests)
-        sessions = Sessions(self.policy, self.seller, examples.shape[0], max_cost=self.max_cost)
-        sessions.see(examples)
-        return sessions
+        return Sessions(self.policy, self.seller, examples.shape[0], max_cost=self.max_cost).see(examples)

@@ -51,13 +51,13 @@ def read_costs(feature_costs: Any, n_features: int, feature_names: Sequence[str]
         costs = feature_costs
         if not costs.in_column_order:
             _check_columns_have_names(costs.feature_names, feature_names)
-    elif not _is_price_list(feature_costs):
-        costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs)
-        _check_columns_have_names(costs.feature_names, feature_names)
-    else:
+    elif isinstance(feature_costs, str | Path | Mapping) or hasattr(feature_costs, "to_dict"):
         prices = read_prices(feature_costs)
         _check_columns_have_names([row.feature for row in prices.rows] if prices.has_names else None, feature_names)
         costs = prices.costs_for(n_features if feature_names is None else feature_names)
+    else:
+        costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs)
+        _check_columns_have_names(costs.feature_names, feature_names)
     matched = costs.matched_to(n_features, feature_names)
     _check_size(matched)
     return matched
@@ -80,8 +80,3 @@ def _check_columns_have_names(priced: Sequence[str | None] | None, columns: Sequ
             f"got prices of {priced[0]!r} and others; give X as a DataFrame whose columns are named by texts, or, "
             "behind preprocessing, the prices to BudgetedPipeline"
         )
-
-
-def _is_price_list(prices: Any) -> bool:
-    """Return whether prices are a file, or an object in which they may have names."""
-    return isinstance(prices, str | Path | Mapping) or hasattr(prices, "to_dict")

@@ -116,8 +116,7 @@ def in_sessions(open_sessions: Callable[[int], Sessions], parts: Parts) -> Optio
     """Measure what buys one by one, given how to begin so many sessions."""
 
     def answer(X: Array) -> Answer:
-        sessions = open_sessions(len(X))
-        sessions.see(X)
+        sessions = open_sessions(len(X)).see(X)
         outputs = sessions.outputs
         return Answer(sessions.labels(outputs), sessions.paid, None if parts.is_regression else outputs)
 

@@ -43,20 +43,19 @@ STREED_ROWS, STREED_DEPTH, STREED_SECONDS = 5000, 3, 60.0
 """Most examples, the depth and the time of each of STreeD's trees."""
 
 
+def _untrained_lightgbm(task: Task, **settings: Any) -> Any:
+    """Describe what all models of LightGBM have in common, and settings of one."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    shared = {"min_child_samples": 10, "random_state": task.seed, "n_jobs": 1, "verbose": -1}
+    return task.either(LGBMClassifier, LGBMRegressor)(**shared, **settings)
+
+
 def _lightgbm(task: Task, rate: float, columns: Any = slice(None), **settings: Any) -> BoostedTrees:
     """Train LightGBM on columns for as many rounds as help on the validation examples."""
     import lightgbm
 
-    parts = task.parts
-    model = task.either(lightgbm.LGBMClassifier, lightgbm.LGBMRegressor)(
-        n_estimators=task.n_rounds,
-        learning_rate=rate,
-        min_child_samples=10,
-        random_state=task.seed,
-        n_jobs=1,
-        verbose=-1,
-        **settings,
-    )
+    parts, model = task.parts, _untrained_lightgbm(task, n_estimators=task.n_rounds, learning_rate=rate, **settings)
     X_validation, patience = parts.X_validation[:, columns], lightgbm.early_stopping(task.patience, verbose=False)
     held_out: dict[str, Any] = {"eval_X": X_validation, "eval_y": parts.y_validation}
     if "eval_X" not in signature(model.fit).parameters:  # before LightGBM 4.7
@@ -199,11 +198,7 @@ def selected_lightgbm(task: Task) -> Iterator[Option]:
 @trains_with("lightgbm")
 def forward_lightgbm(task: Task) -> Iterator[Option]:
     """LightGBM retrained on features found by forward selection."""
-    from lightgbm import LGBMClassifier, LGBMRegressor
-
-    settings = {"num_leaves": LEAVES[0], "min_child_samples": 10, "n_jobs": 1, "verbose": -1}
-    kind = task.either(LGBMClassifier, LGBMRegressor)
-    quick = kind(n_estimators=FORWARD_TREES, learning_rate=RATES[-1], random_state=task.seed, **settings)
+    quick = _untrained_lightgbm(task, n_estimators=FORWARD_TREES, learning_rate=RATES[-1], num_leaves=LEAVES[0])
     return _boosted_on_features(task, task.trained(_forward_order, task, quick), _lightgbm)
 
 
@@ -214,10 +209,7 @@ def selected_xgboost(task: Task) -> Iterator[Option]:
 
 
 def _importance_order(task: Task) -> IntArray:
-    from lightgbm import LGBMClassifier, LGBMRegressor
-
-    settings = {"min_child_samples": 10, "importance_type": "gain", "n_jobs": 1, "verbose": -1}
-    model = task.either(LGBMClassifier, LGBMRegressor)(n_estimators=task.n_trees, random_state=task.seed, **settings)
+    model = _untrained_lightgbm(task, n_estimators=task.n_trees, importance_type="gain")
     fitted = task.trained(model.fit, task.parts.X_train, task.parts.y_train)
     return _by_importance(task, fitted.feature_importances_)
 

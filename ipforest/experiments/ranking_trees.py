@@ -34,6 +34,8 @@ MAX_DEPTH = 1
 """Of the boosted trees. Deeper ones need so many features each that no choice of trees is cheap."""
 
 SYNTHETIC, YAHOO = "synthetic", "yahoo"
+DOCUMENTS = "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder"
+"""What the figures are of where the paper's are of Yahoo's documents."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

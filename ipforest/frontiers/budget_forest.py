@@ -155,7 +155,9 @@ class GrownForests(GrownFrontier):
     search: ForestSearch | None = None
     n_jobs: int | None = None
 
-    def _check_growing(self) -> None:
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         if not is_classifier(self) and self._search.loss is not None:
             raise ValueError(f"search.loss: expected None for regression, got {self._search.loss!r}")
 

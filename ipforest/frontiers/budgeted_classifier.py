@@ -139,7 +139,9 @@ class ManyFrontiers(JointFrontier):
             return boost(search=BOOSTING_AMONG_OTHERS), forest(search=FOREST_AMONG_OTHERS)
         return self.estimators
 
-    def _check_training(self) -> None:
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         if not isinstance(self._chosen_from, Sequence) or not self._chosen_from:
             raise ValueError(f"estimators: expected a sequence of estimators, got {self.estimators!r}")
         classify = is_classifier(self)

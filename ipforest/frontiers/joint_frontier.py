@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -258,10 +258,6 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     def _members(self, training: Labelled, validation: Labelled, given: Given, work: Work) -> Iterator[Member]:
         """Train ensembles on float32 examples, as long as there is time, and measure them on others."""
 
-    @abstractmethod
-    def _check_training(self) -> None:
-        """Check the parameters that tell what is trained."""
-
     def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
         data = super()._read(X, y, sample_weight)
         self.categories_.check(data.X, MAX_BINS)
@@ -296,9 +292,15 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     @property
     def _taken(self) -> str:
         check_is_fitted(self)
+        member, rule = self._member_and_rule
+        return f"{member.name}, {'never stopped' if rule is None else stopped_by(rule)}"
+
+    @property
+    def _member_and_rule(self) -> tuple[Member, FittedRule | None]:
+        """What was taken, and what stops it, None where nothing does."""
         number, rule = (int(column[self.choice_]) for column in (self.frontier_.member, self.frontier_.rule))
         member = self.members_[number]
-        return f"{member.name}, {'never stopped' if rule < 0 else stopped_by(member.learnt[rule].rule)}"
+        return member, None if rule < 0 else member.learnt[rule].rule
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -309,11 +311,6 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         """
         tests = self.measured().tests
         return np.asarray(tests / max(tests.sum(), 1e-300))
-
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        self._check_training()
 
     @property
     def _stops(self) -> bool:
@@ -383,8 +380,7 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     @property
     def trees_(self) -> TreesInOrder | StagesInOrder:
         """The ensemble or cascade that is chosen, as it buys when no example stops."""
-        policy: TreesInOrder | StagesInOrder = self.members_[self.frontier_.member[self.choice_]].policy
-        return policy
+        return self._member_and_rule[0].policy
 
     @property
     def _price_of_loss(self) -> float:
@@ -398,12 +394,11 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
 
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers."""
-        number, rule = (int(column[self.choice_]) for column in (self.frontier_.member, self.frontier_.rule))
-        member = self.members_[number]
-        if rule < 0:
+        member, rule = self._member_and_rule
+        if rule is None:
             return member.policy
         level = float(self.frontier_.level[self.choice_])
-        return member.stopped(member.learnt[rule].rule, level, self._seller().free_features, self.class_costs_)
+        return member.stopped(rule, level, self._seller().free_features, self.class_costs_)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -435,15 +430,11 @@ class GrownFrontier(JointFrontier):
 
     @property
     def _stopping(self) -> StoppingRule | Sequence[StoppingRule] | None:
-        stopping: StoppingRule | Sequence[StoppingRule] | None = self._search.stopping
-        return stopping
+        return cast("StoppingRule | Sequence[StoppingRule] | None", self._search.stopping)
 
     @abstractmethod
     def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         """Grow ensembles from float32 training examples, prune and measure them, one after another, while time is."""
-
-    def _check_growing(self) -> None:
-        """Check what else tells how trees grow."""
 
     @property
     @abstractmethod
@@ -459,9 +450,10 @@ class GrownFrontier(JointFrontier):
         path = prune_path(instance, progress=lambda *_: work.check())
         return spread_prunings(path, self._search.n_prunings)
 
-    def _check_training(self) -> None:
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         check_integer(self.n_estimators, "n_estimators", 1)
-        self._check_growing()
 
 
 def sample_of(data: Labelled, most: int, random: Any) -> Labelled:

@@ -61,7 +61,7 @@ class AcquisitionState:
 
     def __init__(self, costs: FeatureCosts, sharing: int, n_owners: int, charge: Charge = "path") -> None:
         self.costs = costs
-        self._unit_costs = np.array([float(cost) for cost in costs.unit_costs])
+        self._unit_costs = costs.float_unit_costs
         self.sharing = sharing
         self.charge = charge
         self.bought = np.zeros((n_owners, costs.n_units), dtype=np.bool_)

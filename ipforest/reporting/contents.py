@@ -142,8 +142,7 @@ def answers_about(buyer: BudgetedEstimator, X: Any, y: npt.ArrayLike, sample_wei
     weight = checked_weight(sample_weight, X, examples)
     if not (weight > 0).any():
         raise ValueError("sample_weight: expected an example of positive weight, got none")
-    sessions = buyer.sessions(examples.shape[0])
-    sessions.see(examples)
+    sessions = buyer.sessions(examples.shape[0]).see(examples)
     predicted = sessions.labels(sessions.outputs)
     prices = buyer.class_costs_
     mistakes = None if prices is None or classes is None else costs_of(prices, classes, labels, predicted)
@@ -166,11 +165,7 @@ def rounds_of(sessions: Sessions, seller: Seller) -> IntArray:
     """Count how often each example waited, shape (n_samples,): for delayed values, or, without any, for each unit."""
     if seller.costs.delayed.any():
         return sessions.rounds.astype(np.int64)
-    paid = sessions.bought & ~seller.free_features
-    units = np.zeros((paid.shape[0], seller.costs.n_units), dtype=bool)
-    example, feature = np.nonzero(paid)
-    units[example, seller.first_unit[feature]] = True
-    return np.asarray(units.sum(axis=1))
+    return np.asarray(seller.units_of(sessions.bought & ~seller.free_features).sum(axis=1))
 
 
 def _innermost(buyer: Any) -> Any:

@@ -29,8 +29,7 @@ class Ends:
     @classmethod
     def of(cls, policy: Policy, seller: Seller, X: Array, labels: Array | None, max_cost: object | None) -> Ends:
         """Follow the policy to the end."""
-        sessions = Sessions(policy, seller, X.shape[0], max_cost=max_cost)
-        sessions.see(X)
+        sessions = Sessions(policy, seller, X.shape[0], max_cost=max_cost).see(X)
         outputs = sessions.outputs
         return cls(sessions.table(X), outputs, seller.labels(outputs), sessions.paid, labels, seller.classes)
 

@@ -107,12 +107,9 @@ class Rules:
         X : array or DataFrame, shape (n_samples, n_features)
         """
         buyer, prepare, _ = parts_of(model)
-        values, first_unit = prepare(X), self.seller.first_unit
-        sessions = buyer.sessions(values.shape[0])
-        sessions.see(values)
-        example, feature = np.nonzero(sessions.bought)
-        bought = np.zeros((values.shape[0], self.seller.costs.n_units), dtype=bool)
-        bought[example, first_unit[feature]] = True
+        values = prepare(X)
+        sessions = buyer.sessions(values.shape[0]).see(values)
+        bought = self.seller.units_of(sessions.bought)
         said, same = sessions.labels(sessions.outputs), np.zeros(values.shape[0], dtype=bool)
         for end, orders, rows in self._followed(values):
             ordered = np.zeros(bought.shape[1], dtype=bool)

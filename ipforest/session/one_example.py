@@ -113,7 +113,7 @@ class Session:
     @property
     def round_number(self) -> int:
         """The number of the round: 1 until the first delayed values are in."""
-        return int(self._sessions.rounds[0]) + (not self.waits) if self.has_rounds else 1
+        return int(self._sessions.rounds[0]) + (not self.waits)
 
     @property
     def round_price(self) -> float:

@@ -222,6 +222,13 @@ class Seller:
         free: BoolArray = unit_cost[two_units(self.costs)].sum(axis=1) == 0
         return free
 
+    def units_of(self, bought: BoolArray) -> BoolArray:
+        """Mark the units that bring features marked (n_samples, n_features), shape (n_samples, n_units)."""
+        example, feature = np.nonzero(bought)
+        units = np.zeros((bought.shape[0], self.costs.n_units), dtype=bool)
+        units[example, self.first_unit[feature]] = True
+        return units
+
     def purse(self, max_cost: object | None) -> Purse:
         """Take prices and the cap as compiled walks do."""
         return Purse.of(self.costs, self.free_features, max_cost, self.missing_seen)

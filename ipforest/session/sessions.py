@@ -187,10 +187,8 @@ class Sessions:
         return [Request(self._units[units[part[0]]], rows[part]) for part in np.split(order, starts[1:]) if part.size]
 
     def _requests_in_rounds(self, rows: Rows) -> list[Request]:
-        place, feature = np.nonzero(self._asked(rows))
-        asked = np.zeros((len(self._units), rows.size), dtype=bool)
-        asked[self._first_unit[feature], place] = True
-        return [Request(self._units[unit], rows[asked[unit]]) for unit in np.flatnonzero(asked.any(axis=1)).tolist()]
+        asked = self._seller.units_of(self._asked(rows))
+        return [Request(self._units[unit], rows[asked[:, unit]]) for unit in np.flatnonzero(asked.any(axis=0)).tolist()]
 
     def _asked(self, rows: Rows) -> BoolArray:
         """Mark what examples want now: the features of their round that are not told, or the wanted one."""
@@ -452,8 +450,8 @@ class Sessions:
         """Take the values of all examples as the policy compares them; see `buy_from`."""
         return self._checked(X, X.shape, "X")
 
-    def see(self, X: Array) -> None:
-        """End all sessions with the values of X, shape (n_samples, n_features)."""
+    def see(self, X: Array) -> Self:
+        """End all sessions with the values of X, shape (n_samples, n_features), and return them."""
         table = self.table(X)
         if self._policy.ignores_unwanted and np.isinf(self._paid_units.limit):
             at_once = np.ones(table.shape[1], dtype=bool) if self._rounds is None else ~self._rounds.delayed
@@ -462,6 +460,7 @@ class Sessions:
             self._advance(np.arange(self.n_samples))
         while (rows := np.flatnonzero(self._wanted != ANSWERS)).size:
             self.buy_from(table, rows)
+        return self
 
     def buy_from(self, table: Array, rows: Rows) -> None:
         """Buy from a table what each of these examples wants now, its whole round if it waits for one.

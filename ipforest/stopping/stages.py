@@ -211,13 +211,10 @@ class StagesInOrder:
         self.stages, self._costs, self._max_cost = tuple(stages), costs, max_cost
         self._read = _ReadStages(self.stages)
         self._rule, self._level = rule, level
-        self.affordable = self._within_cap()
+        self.affordable = np.asarray(costs.cost_of(self._used) <= spending_limit(max_cost, "max_cost"))
         self._depth = np.zeros(len(self.stages), dtype=np.int64)
         for number, stage in enumerate(self.stages):
             self._depth[stage.following[stage.following != END]] = self._depth[number] + 1
-
-    def _within_cap(self) -> BoolArray:
-        return np.asarray(self._costs.cost_of(self._used) <= spending_limit(self._max_cost, "max_cost"))
 
     @property
     def _used(self) -> BoolArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -129,11 +129,10 @@ def delayed_instance() -> PruningInstance:
 
     At a lambda of 1/2 it does not pay to buy the unit. To a program that knows one of the two places, it does.
     """
-    from proofs.study.sketch import Sketch, SketchedTree
+    from proofs.study.sketch import Sketch
 
-    root, branch, nothing = frozenset({(0, 0)}), frozenset({(0, 1)}), frozenset[tuple[int, int]]()
-    needs = (root, branch, branch, nothing, nothing, nothing, nothing)
-    tree = SketchedTree((-1, 0, 0, 1, 1, 2, 2), (9, 2, 2, 1, 0, 1, 0), (1, 0, 0, 0, 0, 0, 0), needs, ())
+    needs = {0: {(0, 0)}, 1: {(0, 1)}, 2: {(0, 1)}}
+    tree = _tree((-1, 0, 0, 1, 1, 2, 2), (9, 2, 2, 1, 0, 1, 0), (1, 0, 0, 0, 0, 0, 0), needs, ())
     return Sketch((tree,), {(0, unit): PRICES[unit] for unit in (0, 1)}, Fraction(1, 2), Fraction(1), 1).instance()
 
 
@@ -149,16 +148,12 @@ def twin_instances() -> list[tuple[PruningInstance, PruningInstance]]:
     They differ in the shape of the tree, in what nodes need, in costs of tests, in errors, in prices, and in the unit
     of costs.
     """
-    from proofs.study.sketch import SketchedTree
-
-    nothing: frozenset[tuple[int, int]] = frozenset()
-    root, child = frozenset({(0, 0)}), frozenset({(0, 1)})
+    root, child, both = {(0, 0)}, {(0, 1)}, {(0, 0), (0, 1)}
     errors, splits = (20, 12, 2, 0, 0), (0, 0, 0, 0, 0)
-    left = SketchedTree((-1, 0, 0, 1, 1), errors, splits, (root, child, nothing, nothing, nothing), (3,))
-    right = SketchedTree((-1, 0, 0, 2, 2), errors, splits, (root, nothing, child, nothing, nothing), (3,))
-    both = frozenset({(0, 0), (0, 1)})
+    left = _tree((-1, 0, 0, 1, 1), errors, splits, {0: root, 1: child}, (3,))
+    right = _tree((-1, 0, 0, 2, 2), errors, splits, {0: root, 2: child}, (3,))
     needs = [
-        [SketchedTree((-1, 0, 0), (gain, 0, 0), (0, 0, 0), (need, nothing, nothing), (1,)) for gain, need in trees]
+        [_tree((-1, 0, 0), (gain, 0, 0), (0, 0, 0), {0: need}, (1,)) for gain, need in trees]
         for trees in (((6, root), (5, both)), ((6, both), (5, root)))
     ]
     one = replace(_instance(left), example_leaf=None)
@@ -184,35 +179,19 @@ def corner_numbers(instance: PruningInstance, takes: str) -> list[Fraction | Non
 
 
 def _stump(needs: set[tuple[int, int]], errors: tuple[int, ...], leaf: tuple[int, ...]) -> SketchedTree:
-    from proofs.study.sketch import SketchedTree
-
-    nothing: frozenset[tuple[int, int]] = frozenset()
-    return SketchedTree((-1, 0, 0), errors, (len(leaf), 0, 0), (frozenset(needs), nothing, nothing), leaf)
+    return _tree((-1, 0, 0), errors, (len(leaf), 0, 0), {0: needs}, leaf)
 
 
-def _chain(*needs: set[tuple[int, int]]) -> SketchedTree:
+def _chain(root: set[tuple[int, int]], middle: set[tuple[int, int]], last: set[tuple[int, int]]) -> SketchedTree:
     """Three tests one below the other; the first example passes all, the second the upper two."""
-    from proofs.study.sketch import SketchedTree
-
-    root, middle, last = map(frozenset, needs)
-    nothing: frozenset[tuple[int, int]] = frozenset()
-    return SketchedTree(
-        (-1, 0, 0, 1, 1, 3, 3),
-        (14, 9, 1, 5, 2, 1, 1),
-        (2, 2, 0, 1, 0, 0, 0),
-        (root, middle, nothing, last, nothing, nothing, nothing),
-        (5, 4),
-    )
+    needs = {0: root, 1: middle, 3: last}
+    return _tree((-1, 0, 0, 1, 1, 3, 3), (14, 9, 1, 5, 2, 1, 1), (2, 2, 0, 1, 0, 0, 0), needs, (5, 4))
 
 
 def _fork() -> SketchedTree:
     """Make a test with one below it on either side, which need units of their own, of one example each."""
-    from proofs.study.sketch import SketchedTree
-
-    needs = ({(0, 0), (1, 0)}, {(0, 1)}, {(1, 2)}, *[set[tuple[int, int]]()] * 4)
-    return SketchedTree(
-        (-1, 0, 0, 1, 1, 2, 2), (14, 6, 6, 2, 1, 1, 2), (2, 1, 1, 0, 0, 0, 0), (*map(frozenset, needs),), (3, 5)
-    )
+    needs = {0: {(0, 0), (1, 0)}, 1: {(0, 1)}, 2: {(1, 2)}}
+    return _tree((-1, 0, 0, 1, 1, 2, 2), (14, 6, 6, 2, 1, 1, 2), (2, 1, 1, 0, 0, 0, 0), needs, (3, 5))
 
 
 def _ladder() -> SketchedTree:
@@ -229,16 +208,26 @@ def _line(errors: list[int], units: dict[int, int]) -> SketchedTree:
     units : dict
         The unit that a test needs first, by its depth.
     """
-    from proofs.study.sketch import SketchedTree
-
-    nothing = frozenset[tuple[int, int]]()
-    parent, all_errors, splits, needs = [-1], errors[:1], [1], [frozenset({(0, units[0])})]
+    parent, all_errors, splits = [-1], errors[:1], [1]
     for depth in range(1, len(errors)):
         parent += [max(2 * depth - 3, 0)] * 2
         all_errors += [errors[depth], 1]
         splits += [int(depth < len(errors) - 1), 0]
-        needs += [frozenset({(0, units[depth])}) if depth in units else nothing, nothing]
-    return SketchedTree((*parent,), (*all_errors,), (*splits,), (*needs,), (len(parent) - 2,))
+    needs = {max(2 * depth - 1, 0): {(0, unit)} for depth, unit in units.items()}
+    return _tree(parent, all_errors, splits, needs, (len(parent) - 2,))
+
+
+def _tree(
+    parent: Sequence[int],
+    errors: Sequence[int],
+    splits: Sequence[int],
+    needs: Mapping[int, set[tuple[int, int]]],
+    leaf: tuple[int, ...],
+) -> SketchedTree:
+    from proofs.study.sketch import SketchedTree
+
+    needed = tuple(frozenset(needs.get(node, ())) for node in range(len(parent)))
+    return SketchedTree((*parent,), (*errors,), (*splits,), needed, leaf)
 
 
 def _instance(*trees: SketchedTree) -> PruningInstance:

@@ -159,8 +159,7 @@ class _Case:
         """Say what the case is, in words and as JSON."""
         from proofs.study.problem import Problem
 
-        lam = self.specification.lam if self.specification.formulation.takes == "lam" else None
-        problem = Problem(self.instance, lam, self.specification.budget)
+        problem = Problem(self.instance, **self.specification.formulation.numbers(self.specification.number))
         return f"fails on {problem}: {problem.to_json()}"
 
 
@@ -185,8 +184,7 @@ def _case(program: Formulation, instance: PruningInstance, number: Fraction | No
     from formulations import matrix
     from formulations.specification import specify
 
-    numbers: dict[str, Any] = {} if program.takes == "nothing" else {program.takes: number}
-    specification = specify(program, instance, **numbers)
+    specification = specify(program, instance, **program.numbers(number))
     return _Case(specification, matrix(program.build(specification)))
 
 
@@ -460,8 +458,7 @@ def _check_relaxation_is_that_of(other: Formulation, program: Formulation, own: 
 
     @_over(program, own)
     def test(case: _Case) -> None:
-        specification = case.specification
-        twin = _case(other, case.instance, specification.budget if program.takes == "budget" else specification.lam)
+        twin = _case(other, case.instance, case.specification.number)
         raised: list[FloatArray | float] = [0.0]
         if list(case.program.column_labels) == list(twin.program.column_labels):
             most = RAISE * max(1.0, float(np.abs(case.program.objective).sum()))

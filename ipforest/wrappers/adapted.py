@@ -184,8 +184,7 @@ class AdaptedClassifier(AroundEstimator, Classifies, FittedWithWeights):
     def _answers(self) -> tuple[FloatArray, FloatArray, Array]:
         """Return what the classifier answers about the held-out examples, what they paid, and how much they tested."""
         examples = self._held_out[0]
-        sessions = self.model_.sessions(examples.shape[0])
-        sessions.see(examples)
+        sessions = self.model_.sessions(examples.shape[0]).see(examples)
         return sessions.outputs, sessions.paid, sessions.progress.tests
 
     def at_budget(self, budget: object) -> Self:

@@ -248,7 +248,7 @@ def _formulation(name: str) -> Formulation | None:
 
 
 def _solve_model(program: Formulation, instance: PruningInstance, lam: Fraction) -> PruningResult:
-    model = formulations.build(program, instance, lam if program.takes == "lam" else None)
+    model = formulations.build(program, instance, **program.numbers(lam))
     result = formulations.solve(model, None if program.integral else WEAK_TIME_LIMIT_S)
     if not isinstance(result, PruningResult):
         raise TypeError(f"{program}: expected a PruningResult, got {type(result).__name__}")

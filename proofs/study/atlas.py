@@ -17,6 +17,7 @@ from proofs.study import checks, matrices
 from proofs.study.problem import Problem, random_problem
 from proofs.study.programs import ExactProgram
 from proofs.study.refutation import Refutation, shrink
+from proofs.study.study import INTEGRAL
 
 __all__ = ["Atlas", "Entry", "Standing", "atlas", "is_closure"]
 
@@ -193,8 +194,7 @@ def _standing(variant: Formulation, problems: Sequence[Problem]) -> tuple[Standi
     for problem in problems:
         for look in (checks.integral_by_objectives, checks.integral_vertices)[: 1 + _is_small(variant, problem)]:
             if look(variant, problem) is not None:
-                claim = "every vertex of the relaxation is 0-1"
-                found = shrink(variant, claim, problem, look, lambda p: checks.program_of(variant, p).columns)
+                found = shrink(variant, INTEGRAL, problem, look, lambda p: checks.program_of(variant, p).columns)
                 values = ", ".join(f"{name} = {value}" for name, value in found.point.items() if value.denominator > 1)
                 return Standing.REFUTED, f"{found.problem}: {values}", found
     certified = all(

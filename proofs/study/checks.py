@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 from formulations.base import Formulation
 from formulations.registry import formulation as formulation_named
+from ipforest._internal.arrays import FloatArray
 from ipforest.results import Pruning
 from ipforest.solvers.min_cut import solve_min_cut
 from proofs.crosschecks.brute_force import brute_force
@@ -82,7 +84,7 @@ def _enumerated(
     least: dict[tuple[bool, ...], Fraction] = {}
     violation: Violation | None = None
     for point in program.integer_points():
-        shares = as_vector(read(np.array([float(value) for value in point])))
+        shares = _shares(read, point)
         value = unit * program.value(point)
         kept = tuple(share == 1 for share in shares)
         found = _fault(problem, shares, worth.get(kept), value)
@@ -117,19 +119,14 @@ def solves(formulation: Formulation, problem: Problem) -> Violation | None:
     point = program.best_integer_point()
     if point is None:
         return None if best is None else Violation("the program has no 0-1 point, where some prunings are allowed")
-    shares = as_vector(formulation.reader(problem.specification(formulation))(np.array([float(x) for x in point])))
-    value = unit * program.value(point)
-    worth = None
-    if _fault_of_shape(problem, shares) is None:
-        worth = formulation.worth(problem.specification(formulation), _pruning(shares))
-    fault = _fault_of_shape(problem, shares) or _fault(problem, shares, worth, value)
+    specification = problem.specification(formulation)
+    shares, value = _shares(formulation.reader(specification), point), unit * program.value(point)
+    fault = _fault(problem, shares, Fraction(0), Fraction(0))
+    if fault is None:  # it is a pruning
+        fault = _fault(problem, shares, formulation.worth(specification, _pruning(shares)), value)
     if fault is None and value != best:
         fault = f"the optimum is {value}, the best pruning {best}"
     return None if fault is None else Violation(fault, point, shares)
-
-
-def _fault_of_shape(problem: Problem, shares: Vector) -> str | None:
-    return _fault(problem, shares, Fraction(0), Fraction(0))
 
 
 def integral_vertices(formulation: Formulation, problem: Problem) -> Violation | None:
@@ -155,8 +152,7 @@ def _fractional(formulation: Formulation, problem: Problem, point: Vector | None
     if point is None:
         return None
     read = formulation.reader(problem.specification(formulation, relaxed=True))
-    shares = as_vector(read(np.array([float(value) for value in point])))
-    return Violation("a vertex of the relaxation is fractional", point, shares)
+    return Violation("a vertex of the relaxation is fractional", point, _shares(read, point))
 
 
 def bound_of(formulation: Formulation, problem: Problem) -> Fraction:
@@ -194,6 +190,11 @@ def _below(formulation: Formulation, problem: Problem, least: Fraction, whose: s
     found = _fractional(formulation, problem, optimum.point)
     assert found is not None, "there is a point"
     return Violation(f"the relaxation's bound is {bound}, {whose} gives {least}", found.point, found.kept)
+
+
+def _shares(read: Callable[[FloatArray], FloatArray], point: Vector) -> Vector:
+    """Read how far a point keeps each internal node."""
+    return as_vector(read(np.array([float(value) for value in point])))
 
 
 def _pruning(shares: Vector) -> Pruning:

@@ -209,8 +209,7 @@ def missing_inequalities(formulation: str | Formulation, instance: PruningInstan
     known = formulation_named(formulation)
     if known.takes == "budget":
         raise ValueError(f"formulation: expected one without a budget, got {known.name}")
-    problem = Problem(instance, lam=Fraction(str(lam)) if known.takes == "lam" else None)
-    program = program_of(known, problem, relaxed=True)
+    program = program_of(known, Problem(instance, **known.numbers(Fraction(str(lam)))), relaxed=True)
     return close(program.polytope, program.polytope_row_names)
 
 

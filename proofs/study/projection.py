@@ -56,6 +56,9 @@ class Affine:
         kept = {j: a for j, a in entries.items() if a}
         return Affine(kept, self.constant + factor * other.constant)
 
+    def __neg__(self) -> Affine:
+        return Affine({}).plus(self, -1)
+
 
 class NoMapError(ValueError):
     """No affine map is known from one program's columns to another's."""
@@ -173,7 +176,7 @@ def _outside(
 ) -> tuple[str, dict[str, Fraction]] | None:
     """Look for a point whose image violates a row or a bound: what it violates, and the image."""
     for name, excess in _excesses(below, down):
-        value, point = seen.least(above, Affine({j: -a for j, a in excess.entries.items()}, -excess.constant))
+        value, point = seen.least(above, -excess)
         if value < 0:
             image = tuple(function.at(point) for function in down)
             return f"{name} is violated by {-value}", _named(below, image)
@@ -189,7 +192,7 @@ def _excesses(below: ExactProgram, down: list[Affine]) -> Iterable[tuple[str, Af
         if sense in ("<=", "=="):
             yield name, left
         if sense in (">=", "=="):
-            yield name, Affine({}).plus(left, -1)
+            yield name, -left
     for name, low, high, function in zip(below.columns, below.lower, below.upper, down, strict=True):
         yield f"{name} >= {low}", Affine({}, low).plus(function, -1)
         yield f"{name} <= {high}", function.plus(Affine({}, -high))
@@ -203,7 +206,7 @@ def _is_section(below: ExactProgram, down: list[Affine], up: list[Affine], seen:
             back = back.plus(up[k], a)
         if not back.entries and not back.constant:
             continue
-        ends = (seen.least(below, back)[0], -seen.least(below, Affine({}).plus(back, -1))[0])
+        ends = (seen.least(below, back)[0], -seen.least(below, -back)[0])
         if any(ends):
             return False
     return True

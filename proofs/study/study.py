@@ -320,8 +320,7 @@ class _Look:
 
     def _problems(self, source: Iterable[tuple[PruningInstance, Fraction | None]]) -> list[Problem]:
         """Take instances and numbers with which `ipforest.testing.check_formulation` finds faults."""
-        takes = self.formulation.takes
-        return [Problem(instance, **({} if number is None else {takes: number})) for instance, number in source]
+        return [Problem(instance, **self.formulation.numbers(number)) for instance, number in source]
 
     def _asked(self, number: int, instance: PruningInstance) -> Problem:
         self.formulation.check_instance(instance)
@@ -329,9 +328,8 @@ class _Look:
         share = Fraction(int(rng.integers(0, 9)), 8)
         error, cost = instance.evaluate(instance.unpruned)
         saved = instance.evaluate(instance.roots_only)[0] - error
-        if self.formulation.takes == "lam":
-            return Problem(instance, lam=abs(saved) * share * 2 / cost if cost else share)
-        return Problem(instance, budget=cost * share) if self.formulation.takes == "budget" else Problem(instance)
+        lam = abs(saved) * share * 2 / cost if cost else share
+        return Problem(instance, **self.formulation.numbers(lam if self.formulation.takes == "lam" else cost * share))
 
     def validity(self) -> list[Row]:
         looked_at = [*self.small, *self.telling]

@@ -80,8 +80,8 @@ def programs_with_network(instance: PruningInstance) -> list[str]:
 def relaxation(instance: PruningInstance, formulation: str | Formulation, lam: object = 1) -> LinearProgram:
     """Return a formulation's relaxation as arrays; lambda is left out, or a budget of 0 given, where it takes that."""
     program = formulation_named(formulation)
-    numbers = {"lam": (lam, None), "budget": (None, 0), "nothing": (None, None)}[program.takes]
-    return program.linear_program(specify(program, instance, *numbers, relaxed=True))
+    numbers = program.numbers(0 if program.takes == "budget" else lam)
+    return program.linear_program(specify(program, instance, **numbers, relaxed=True))
 
 
 def formulation_matrix(instance: PruningInstance, formulation: str | Formulation) -> sparse.csr_array:

@@ -20,10 +20,6 @@ from formulations.arrays import linear_program
 from ipforest import PruningInstance
 
 
-def arguments(name, lam):
-    return {"lam": {"lam": lam}, "budget": {"budget": lam}, "nothing": {}}[FORMULATIONS[name].takes]
-
-
 def assert_same(one, other):
     assert one.A.shape == other.A.shape
     assert (one.A != other.A).nnz == 0
@@ -44,7 +40,7 @@ def test_arrays_equal_pyomo(name, instance, lam):
             formulations.build(name, instance, lam)
         return
     for relaxed in (False, True):
-        model = formulations.build(name, instance, relaxed=relaxed, **arguments(name, lam))
+        model = formulations.build(name, instance, relaxed=relaxed, **FORMULATIONS[name].numbers(lam))
         assert_same(formulations.matrix(model), linear_program(model.specification))
 
 
@@ -54,7 +50,7 @@ def test_sizes_in_closed_form(instance, lam):
     for name, info in FORMULATIONS.items():
         if info.one_tree and instance.n_trees > 1:
             continue
-        built = linear_program(formulations.specify(name, instance, **arguments(name, lam)))
+        built = linear_program(formulations.specify(name, instance, **FORMULATIONS[name].numbers(lam)))
         assert formulations.size(name, instance) == ModelSize(built.n_columns, built.n_rows)
     ours, papers = formulations.size("ip3", instance), formulations.papers_bound(instance)
     assert ours.variables <= papers.variables
@@ -109,7 +105,7 @@ def test_labels_name_rows_and_columns():
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_exported_files_hold_the_program(tmp_path, name, suffix):
     reference = load_reference("figure_1_tree")
-    model = formulations.build(name, reference.instance, **arguments(name, 1))
+    model = formulations.build(name, reference.instance, **FORMULATIONS[name].numbers(1))
     path = formulations.export(model, tmp_path / f"model{suffix}")
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)

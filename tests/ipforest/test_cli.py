@@ -15,6 +15,7 @@ from fractions import Fraction
 import joblib
 import numpy as np
 import pytest
+from interrupted_searches import ONE_CUT_A_CALL
 from pandas import Categorical, DataFrame
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
@@ -37,8 +38,6 @@ from ipforest.solvers import tree_dp
 from ipforest.tabular.model_files import load_model, save_model
 from proofs.claims import table as claims
 from proofs.claims.claim import Finding, Ruling
-
-ONE_CUT_A_CALL = -1
 
 
 @pytest.fixture

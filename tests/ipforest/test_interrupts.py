@@ -9,6 +9,7 @@ from contextlib import suppress
 import joblib
 import numpy as np
 import pytest
+from interrupted_searches import ONE_CUT_A_CALL, interrupted_search
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
@@ -20,7 +21,6 @@ from ipforest.maxflow import checkpoint, parametric_cut, subproblems, threads
 from ipforest.path_search import PathSearch, prune_path
 from proofs.certificates.path_optimality import verify_path
 
-ONE_CUT_A_CALL = -1
 MODULES = (path_module, threads, parametric_cut, subproblems, checkpoint, undisturbed)
 SEARCH_FILES = {module.__file__ for module in MODULES}
 
@@ -105,10 +105,7 @@ def look_and_save(search, file):
 )
 def test_an_interrupt_at_any_instruction_loses_nothing(instance, whole, tmp_path, act, step):
     def new_search():
-        search = PathSearch(instance, small=ONE_CUT_A_CALL)
-        if act is look_and_save:
-            stop_after(search, 3)
-        return search
+        return interrupted_search(instance, 3) if act is look_and_save else PathSearch(instance, small=ONE_CUT_A_CALL)
 
     with Trace() as trace:
         act(new_search(), tmp_path / "untouched.npz")
@@ -124,18 +121,6 @@ def test_an_interrupt_at_any_instruction_loses_nothing(instance, whole, tmp_path
         search.save(file)
         assert_goes_on(search, whole)
         assert_goes_on(PathSearch.load(file, instance), whole)
-
-
-def stop_after(search, n_reports):
-    seen = []
-
-    def interrupt(share, message):
-        seen.append(share)
-        if len(seen) == n_reports:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        search.run(interrupt)
 
 
 def assert_goes_on(search, whole):

@@ -9,6 +9,7 @@ from _thread import interrupt_main
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 from time import perf_counter, sleep
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -59,6 +60,12 @@ def test_the_clock_stands_still_while_a_kernel_is_compiled():
     started, working = perf_counter(), clock()
     compiled(1)
     assert clock() - working < 0.5 * (perf_counter() - started)
+
+
+def test_the_clock_does_not_go_back_when_another_thread_has_compiled_since_before(monkeypatch):
+    started = clock()
+    monkeypatch.setattr(_numba, "_compiling", SimpleNamespace(done=True, duration=np.inf))
+    assert clock() - started >= 0
 
 
 def test_an_interrupt_waits_until_a_kernel_is_compiled():

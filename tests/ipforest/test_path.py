@@ -9,6 +9,7 @@ import plain_slicing
 import pytest
 from closure_checks import assert_feasible, assert_proves
 from hypothesis import given, settings
+from interrupted_searches import ONE_CUT_A_CALL, interrupted_search
 from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve, solve_budget
@@ -98,24 +99,6 @@ def test_budgets_get_the_best_point_a_valid_bound_and_a_mixture_on_the_hull(inst
 def middle_sized(request):
     n_trees, n_examples, n_features, max_price = request.param
     return synthetic_instance(n_trees, n_examples, n_features, max_price=max_price, seed=3)
-
-
-ONE_CUT_A_CALL = -1
-
-
-def interrupted(instance, n_reports):
-    """Interrupt a search of one cut a call at a report."""
-    reports = []
-
-    def interrupt(share, message):
-        reports.append((share, message))
-        if len(reports) == n_reports:
-            raise KeyboardInterrupt
-
-    search = PathSearch(instance, small=ONE_CUT_A_CALL)
-    with pytest.raises(KeyboardInterrupt):
-        search.run(interrupt)
-    return search
 
 
 def test_equals_slicing_with_fractions_in_plain_python(middle_sized):
@@ -215,7 +198,7 @@ def assert_true_where_it_speaks(path, whole):
 
 
 def test_an_interrupt_passes_through_and_the_search_keeps_what_was_found(middle_sized):
-    search, whole = interrupted(middle_sized, 6), prune_path(middle_sized)
+    search, whole = interrupted_search(middle_sized, 6), prune_path(middle_sized)
     path = search.path()
     assert path.status is Status.INTERRUPTED
     assert not path.is_complete
@@ -230,7 +213,7 @@ def assert_same(path, whole):
 
 
 def test_an_interrupted_search_goes_on_where_it_stopped(middle_sized):
-    search = interrupted(middle_sized, 5)
+    search = interrupted_search(middle_sized, 5)
     search.path()
     search.run()
     assert search.path() is search.path()
@@ -239,7 +222,7 @@ def test_an_interrupted_search_goes_on_where_it_stopped(middle_sized):
 
 @pytest.mark.parametrize("n_reports", [1, 5, 9])
 def test_an_interrupted_search_goes_on_from_a_file(middle_sized, tmp_path, n_reports):
-    search = interrupted(middle_sized, n_reports)
+    search = interrupted_search(middle_sized, n_reports)
     search.save(tmp_path / "search.npz")
     resumed = PathSearch.load(tmp_path / "search.npz", middle_sized)
     assert resumed.n_found == search.n_found

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from refusals import assert_refused as refused
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
@@ -67,12 +68,6 @@ def within_budget(tmp_path_factory):
 def without(certificate, *names):
     """Drop entries of the provenance, as a forger would."""
     return replace(certificate, provenance={k: v for k, v in certificate.provenance.items() if k not in names})
-
-
-def refused(verdict, start):
-    assert not verdict
-    assert verdict.reason.startswith(start), verdict
-    assert "\n" not in verdict.reason
 
 
 def test_the_origin_is_recognised(at_lambda, within_budget):

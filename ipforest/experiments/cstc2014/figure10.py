@@ -9,7 +9,7 @@ from ipforest.classifier_trees import CSTC, leaf_similarity, mean_labels, plot_s
 from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.experiments.cstc2014.figure8 import SIZES
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.ranking_trees import SETTINGS, cells, descent_of, most_branched, shared, task_of
+from ipforest.experiments.ranking_trees import DOCUMENTS, SETTINGS, cells, descent_of, most_branched, shared, task_of
 from ipforest.experiments.rows import panels
 
 
@@ -77,7 +77,7 @@ EXPERIMENT = Experiment(
     source="Xu et al. (JMLR 2014), section 6.5, Figure 10",
     steps=Steps(cells, run, summarise, draw),
     differs=(
-        "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
+        DOCUMENTS,
         SIZES,
         "lambda: the best on validation documents of those whose tree has the most nodes; the paper shows lambda 4",
     ),

@@ -11,6 +11,7 @@ from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.experiments.cstc2014.figure8 import SIZES
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.ranking_trees import (
+    DOCUMENTS,
     SETTINGS,
     RankingTask,
     cells,
@@ -107,7 +108,7 @@ EXPERIMENT = Experiment(
     source="Xu et al. (JMLR 2014), section 6.6, Figure 11",
     steps=Steps(cells, run, summarise, draw),
     differs=(
-        "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
+        DOCUMENTS,
         SIZES,
         "a grid of lambdas for each variant below the one from which on nothing pays; without costs lambda is 0",
         "rho: the paper's ten values, in units of lambda times one evaluation, at the middle lambda of CSTC",

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ipforest.classifier_trees import neighbour_similarity, plot_similarity
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.ranking_trees import cells, task_of
+from ipforest.experiments.ranking_trees import DOCUMENTS, cells, task_of
 from ipforest.experiments.rows import grouped, panels
 
 STRENGTH = 0.1
@@ -60,7 +60,7 @@ EXPERIMENT = Experiment(
     source="Xu et al. (JMLR 2014), section 6.8, Figure 14",
     steps=Steps(cells, run, summarise, draw),
     differs=(
-        "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
+        DOCUMENTS,
         f"60 queries; logistic regressions with l1 norm and C = {STRENGTH}, which the paper does not print",
     ),
     quick="30 queries",

@@ -12,6 +12,7 @@ from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.ranking_trees import (
+    DOCUMENTS,
     SETTINGS,
     RankingTask,
     cells,
@@ -126,7 +127,7 @@ EXPERIMENT = Experiment(
     source="Xu et al. (JMLR 2014), section 6.4, Figure 8",
     steps=Steps(cells, run, summarise, draw),
     differs=(
-        "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
+        DOCUMENTS,
         SIZES,
         "models: the cheapest on validation documents that are as good as every method can be; the paper matches them "
         "by hand",

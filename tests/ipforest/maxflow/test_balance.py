@@ -6,13 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from interrupted_searches import ONE_CUT_A_CALL
 from strategies import instances
 
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.balance import balance_fault
 from ipforest.path_search import PathSearch, prune_path
-
-ONE_CUT_A_CALL = -1
 
 
 @pytest.fixture(scope="module")

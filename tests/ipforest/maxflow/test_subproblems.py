@@ -6,6 +6,7 @@ import pytest
 from closure_checks import assert_proves, row_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupted_searches import ONE_CUT_A_CALL, interrupted_search
 from strategies import instances
 
 from ipforest import prune_path
@@ -16,8 +17,6 @@ from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.subproblems import deepest, moved, return_home
 from ipforest.maxflow.threads import search_for
 from ipforest.path_search import PathSearch
-
-ONE_CUT_A_CALL = -1
 
 
 def search_of(subproblem):
@@ -151,16 +150,7 @@ def test_moving_changes_no_path(instance, small, coarse):
 def test_an_interrupted_search_with_moved_subproblems_goes_on_from_memory_and_from_a_file(
     instance, always_moving, tmp_path, n_reports
 ):
-    seen = []
-
-    def interrupt(share, message):
-        seen.append(share)
-        if len(seen) == n_reports:
-            raise KeyboardInterrupt
-
-    search = PathSearch(instance, small=ONE_CUT_A_CALL)
-    with pytest.raises(KeyboardInterrupt):
-        search.run(interrupt)
+    search = interrupted_search(instance, n_reports)
     search.save(tmp_path / "search.npz")
     coarse = search.path()
     resumed = PathSearch.load(tmp_path / "search.npz", instance)

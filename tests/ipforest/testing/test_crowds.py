@@ -17,7 +17,12 @@ from ipforest.solvers.highs import run
 from ipforest.testing import check_formulation
 from proofs.study import checks
 from proofs.study.refutation import shrink
-from proofs.study.study import study
+from proofs.study.study import _Look, study
+
+
+def program_of(name, needs, **promises):
+    """Describe the closure form with the rows of needs that a function adds."""
+    return ModelledFormulation(name, lambda instance, lam: closure(instance, lam, needs), **promises)
 
 
 def closure(instance, lam, needs):
@@ -31,11 +36,17 @@ def closure(instance, lam, needs):
     return model
 
 
+def users_of(data):
+    """List the nodes that need each pair of a unit and an example, one for each tree."""
+    users = {}
+    for (_, unit, example), node in data.first_use.items():
+        users.setdefault((unit, example), []).append(node)
+    return users
+
+
 def summed_over_trees(limit):
     def needs(model, data):
-        users = {}
-        for (_, unit, example), node in data.first_use.items():
-            users.setdefault((unit, example), []).append(node)
+        users = users_of(data)
         model.needs = pyo.Constraint(
             list(users), rule=lambda m, *pair: pyo.quicksum(m.x[h] for h in users[pair]) <= limit * m.w[pair]
         )
@@ -56,7 +67,7 @@ EVERY_NEED = of_the_first_examples(float("inf"))
 
 @pytest.mark.parametrize("needs", [summed_over_trees(2), summed_over_trees(5), of_the_first_examples(4)])
 def test_a_constant_that_holds_for_a_few_trees_or_examples_is_found(needs):
-    program = ModelledFormulation("few", lambda instance, lam: closure(instance, lam, needs))
+    program = program_of("few", needs)
     named = dict(check_formulation(program))
     with pytest.raises(AssertionError, match=r"has no point|its best point"):
         named["prunings_are_points"]()
@@ -71,7 +82,7 @@ def fails(program, name):
 
 
 def test_what_only_seventy_examples_show_is_found():
-    program = ModelledFormulation("few", lambda instance, lam: closure(instance, lam, of_the_first_examples(40)))
+    program = program_of("few", of_the_first_examples(40))
     assert fails(program, "optimum_is_that_of_all_prunings")
     looked = study_of(program)
     assert any(checks.solves(program, problem) is not None for problem in looked.largest)
@@ -110,18 +121,15 @@ def test_a_study_finds_a_lambda_of_nine_digits():
 
 def test_a_study_looks_for_fractional_vertices_where_six_trees_share_a_unit():
     def needs(model, data):
-        users = {}
-        for (_, unit, example), node in data.first_use.items():
-            users.setdefault((unit, example), []).append(node)
         model.needs = pyo.ConstraintList()
-        for pair, nodes in users.items():
+        for pair, nodes in users_of(data).items():
             if len(nodes) > 2:
                 model.needs.add(pyo.quicksum(model.x[h] for h in nodes) <= len(nodes) * model.w[pair])
             else:
                 for h in nodes:
                     model.needs.add(model.x[h] <= model.w[pair])
 
-    program = ModelledFormulation("weak", lambda instance, lam: closure(instance, lam, needs), integral=True)
+    program = program_of("weak", needs, integral=True)
     row = study_of(program).relaxation()[1]
     assert (row.claim, row.holds) == ("every vertex of the relaxation is 0-1 (random objectives)", False)
 
@@ -143,8 +151,6 @@ def telling(program):
 
 
 def study_of(program):
-    from proofs.study.study import _Look
-
     return _Look(program, 1, 0)
 
 
@@ -159,7 +165,7 @@ def one_tree(n_examples):
 @pytest.mark.parametrize("n_examples", [29, 41, 49, 187])
 def test_an_objective_in_floats_is_not_refuted_by_their_rounding(n_examples):
     """1/29 times 7 is no float; the program is right all the same."""
-    program = ModelledFormulation("floats", lambda instance, lam: closure(instance, lam, EVERY_NEED), integral=True)
+    program = program_of("floats", EVERY_NEED, integral=True)
     instance, lam = one_tree(n_examples), Fraction(1, 7)
     problem = checks.Problem(instance, lam=lam)
     for check in (checks.points_are_prunings, checks.prunings_have_points, checks.solves, checks.is_exact):
@@ -179,7 +185,7 @@ def test_an_objective_that_is_wrong_by_little_is_refuted():
 
 @pytest.mark.slow
 def test_a_study_of_floats_is_right():
-    program = ModelledFormulation("floats", lambda instance, lam: closure(instance, lam, EVERY_NEED), integral=True)
+    program = program_of("floats", EVERY_NEED, integral=True)
     assert study(program, [one_tree(41)])
 
 
@@ -188,7 +194,7 @@ def test_cross_checks_take_registered_formulations():
     table = proofs.crosscheck(instance, 1, methods=["min-cut", FORMULATIONS["closure"], FORMULATIONS["lp1"]])
     assert [answer.method for answer in table.answers][:2] == ["min-cut", "pyomo-closure"]
     assert table.agree
-    unknown = ModelledFormulation("unknown", lambda instance, lam: closure(instance, lam, EVERY_NEED))
+    unknown = program_of("unknown", EVERY_NEED)
     with pytest.raises(ValueError, match="expected formulations that are registered, got ModelledFormulation"):
         proofs.crosscheck(instance, 1, methods=[unknown])
     with pytest.raises(TypeError, match="give functions as a mapping"):

@@ -7,7 +7,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from reference import load_reference
-from weakened import AT_LEAST, DELETED, DOUBLED, LOOSER, NUMBERS, Weakened, single_rows, ways, why_redundant
+from weakened import AT_LEAST, DELETED, DOUBLED, LOOSER, Weakened, single_rows, ways, why_redundant
 
 import formulations
 from formulations import FORMULATIONS, Formulation
@@ -62,7 +62,7 @@ def test_every_constraint_is_weakened_in_turn():
         name for name in FORMULATIONS if type(FORMULATIONS[name]).__module__.startswith("formulations.")
     }
     for name, blocks in BLOCKS.items():
-        model = formulations.build(name, instance, *NUMBERS[FORMULATIONS[name].takes])
+        model = formulations.build(name, instance, **FORMULATIONS[name].numbers(1))
         assert {block.name for block in model.component_objects(pyo.Constraint)} == set(blocks)
 
 
@@ -138,7 +138,7 @@ def test_a_deleted_constraint_of_a_variant_is_found(name):
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_deleted_constraint_of_every_variant_is_found(name):
     largest = [instance for instance in corner_instances() if VARIANTS[name].fits(instance)][-1]
-    model = formulations.build(VARIANTS[name], largest, *NUMBERS[VARIANTS[name].takes])
+    model = formulations.build(VARIANTS[name], largest, **VARIANTS[name].numbers(1))
     for block in model.component_objects(pyo.Constraint):
         check, instance = found(Weakened(VARIANTS[name], block.name))
         assert check is not None, block.name

@@ -67,11 +67,8 @@ class Edited(Formulation):
 
 def row_blocks(name):
     program = FORMULATIONS[name]
-    numbers = (
-        {"lam": Fraction(1)} if program.takes == "lam" else {"budget": Fraction(1)} if program.takes == "budget" else {}
-    )
     two_levels = Sketch.of(TREE).instance()
-    labels = checks.program_of(program, Problem(two_levels, **numbers)).row_names
+    labels = checks.program_of(program, Problem(two_levels, **program.numbers(Fraction(1)))).row_names
     return sorted({label.split("[")[0] for label in labels})
 
 
