@@ -9,6 +9,7 @@ from sphinx.util.nodes import make_refnode
 
 from ipforest import __version__
 from ipforest._internal.records import records_to_markdown
+from ipforest._internal.words import plain
 
 HERE = Path(__file__).parent
 copytree(HERE.parent / "notebooks", HERE / "notebooks", ignore=ignore_patterns("results"), dirs_exist_ok=True)
@@ -76,7 +77,7 @@ def _as_table(line):
 
 def _short(value):
     try:
-        return f"{float(value):.4g}"
+        return plain(float(value))
     except ValueError:
         return value
 

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from ipforest._internal.arrays import FloatArray
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest._internal.words import plain
 
 Axes: TypeAlias = Any
 Point: TypeAlias = tuple[float, float]
@@ -38,7 +39,7 @@ def show_budget(axes: Axes, budget: float | None) -> list[Any]:
     """Draw a budget as a vertical line, if there is one; return the lines."""
     if budget is None:
         return []
-    return [axes.axvline(budget, color=BUDGET, linestyle="--", linewidth=1.2, label=f"budget {budget:.4g}")]
+    return [axes.axvline(budget, color=BUDGET, linestyle="--", linewidth=1.2, label=f"budget {plain(budget)}")]
 
 
 def read_budget(budget: object | None) -> float | None:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from sklearn.metrics import roc_curve
 
 from ipforest._internal.arrays import Array, BoolArray
+from ipforest._internal.words import plain
 from ipforest.choosing.measures import confidence
 from ipforest.plotting.axes import Axes, ink, literal, short, show_budget
 from ipforest.plotting.purchases import draw_purchases, draw_reliability
@@ -81,7 +82,7 @@ def pictures_of(
         if classes.size == 2 and np.unique(answered.y).size == 2:
             draw("ROC curve", "Sensitivity against 1 - specificity of all thresholds.", _roc, answered, classes)
     quartiles = np.quantile(answered.cost, [0.25, 0.5, 0.75])
-    says = f"Histogram of costs; the quartiles are {', '.join(f'{value:.4g}' for value in quartiles)}."
+    says = f"Histogram of costs; the quartiles are {', '.join(map(plain, quartiles))}."
     draw("Cost per example", says, _costs, answered, budget)
     if budgets:
         says = f"How {lost.name} depends on the mean cost, at other budgets; the values are in the table."
@@ -127,7 +128,7 @@ def _costs(axes: Axes, answered: Answered, budget: float | None) -> None:
         axes.bar(values, counts, width=(values[-1] or 1.0) / 50, color="tab:blue")
     else:
         axes.hist(answered.cost, bins=MAX_BARS, color="tab:blue")
-    axes.axvline(answered.cost.mean(), color=ink(), linewidth=1.2, label=f"mean {answered.cost.mean():.4g}")
+    axes.axvline(answered.cost.mean(), color=ink(), linewidth=1.2, label=f"mean {plain(answered.cost.mean())}")
     show_budget(axes, budget)
     axes.set(xlabel="cost", ylabel="examples")
     axes.set_xlim(0, None if values[-1] else 1)
