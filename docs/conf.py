@@ -24,6 +24,7 @@ exclude_patterns = ["build", "_build"]
 default_role = "py:obj"
 
 nb_execution_mode = "off"
+nb_merge_streams = True
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 
