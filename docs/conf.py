@@ -36,7 +36,14 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "ipforest"
-WIDE_TABLES = ("frontier-new-data", "frontier-old-data", "frontier-tables", "notebooks/*", "own-experiments", "papers-tables")
+WIDE_TABLES = (
+    "frontier-new-data",
+    "frontier-old-data",
+    "frontier-tables",
+    "notebooks/*",
+    "own-experiments",
+    "papers-tables",
+)
 html_sidebars = {page: [] for page in ("index", "getting-started", "commands", *WIDE_TABLES)}
 html_show_sourcelink = False
 html_static_path = ["_static"]
