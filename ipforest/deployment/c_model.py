@@ -53,7 +53,6 @@ def write_c_model(model: BudgetedEstimator) -> str:
         categories=", ".join(_text(name) for names in categories for name in names) or '""',
         first_category=_listed(_starts(map(len, categories))),
         is_whole=_listed(document["whole"]),
-        comes_with=_listed([members[0] for members in document["comes_with"]]),
         unit_cost=_listed(prices["unit_cost"]),
         unit_of=_rows(prices["units"], 2),
         limit="INFINITY" if cap is None else _number(cap["limit"]),

@@ -86,7 +86,7 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
         return document_of(model.estimator_) | {"table": table_of(model)}
     _check_exportable(model)
     seller, (policy, calibrations) = model._seller(), _calibrations(model.policy())
-    purse, first_unit = seller.purse(model.max_cost), seller.first_unit
+    purse = seller.purse(model.max_cost)
     document: dict[str, Any] = {
         **HEAD,
         "classes": None if seller.classes is None else seller.classes.tolist(),
@@ -98,7 +98,6 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
         "prices": {"unit_cost": purse.unit_cost.tolist(), "units": two_units(seller.costs).tolist()},
         "cap": None,
         "free": seller.free_features.tolist(),
-        "comes_with": [np.flatnonzero(first_unit == unit).tolist() for unit in first_unit],
         "calibrations": [_calibration(each) for each in calibrations],
         "decision": None if seller.decision is None else _decision(seller.decision),
     }

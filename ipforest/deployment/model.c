@@ -29,7 +29,6 @@ const int model_first_category[N_FEATURES + 1] = {$first_category};
 
 enum { LINK_MEAN, LINK_IDENTITY, LINK_LOG, LINK_LOGIT, LINK_HALF_LOGIT, LINK_MULTINOMIAL };
 
-static const int comes_with[N_FEATURES] = {$comes_with};
 
 /* Categories of which a number with a fraction is none, so that it is missing. */
 static const bool is_whole[N_FEATURES] = {$is_whole};
@@ -189,7 +188,7 @@ static void buy(struct example *e, int feature)
         return;
     e->bought[feature] = true;
     for (int f = 0; f < N_FEATURES; f++)
-        if (comes_with[f] == comes_with[feature] && !e->known[f]) {
+        if (unit_of[f][0] == unit_of[feature][0] && !e->known[f]) {
             double x = e->read(f, e->context);
             e->x[f] = is_whole[f] && floor(x) < x ? NAN : x;
             e->known[f] = true;

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-HEAD, SETTLED_SLACK, SUREST = {"format": "ipforest-model", "version": 6}, 1e-9, 1e-4
-NEEDED = {"kind", "classes", "class_costs", "features", "categories", "table", "prices", "cap", "free", "comes_with"}
+HEAD, SETTLED_SLACK, SUREST = {"format": "ipforest-model", "version": 7}, 1e-9, 1e-4
+NEEDED = {"kind", "classes", "class_costs", "features", "categories", "table", "prices", "cap", "free"}
 NEEDED |= {"calibrations", "decision", "whole"}
 BY_KIND = {"trees": {"trees", "rule", "level"}, "stages": {"stages", "rule", "level"}, "gate": {"gate", "goals"}}
 PLAIN = {"numbers": range(2**31), "missing": "nan", "others": "itself"}
@@ -73,6 +73,7 @@ class Known:
         self._fetch, self._document, n = fetch, document, len(document["features"])
         self.bought, self.tested, self._cells = list[int](), set[int](), dict[Any, Any]()
         self.values, (self.known, self.barred) = np.full(n, np.nan), np.zeros((2, n), dtype=bool)
+        self._cost, self._units = map(np.array, (document["prices"]["unit_cost"], document["prices"]["units"]))
         self._give_up()
 
     def buy(self, features: list[int]) -> None:
@@ -81,7 +82,7 @@ class Known:
         for feature in features:
             if not self.known[feature]:
                 self.bought.append(feature)
-                for each in self._document["comes_with"][feature]:
+                for each in np.flatnonzero(self._units[:, 0] == self._units[feature, 0]).tolist():
                     number, self.known[each] = self._number(each), True
                     self.values[each] = np.nan if self._document["whole"][each] and number % 1 > 0 else number
                 self._give_up()
@@ -96,9 +97,8 @@ class Known:
 
     def _give_up(self) -> None:
         """Add up what is paid; withhold what would take the example above its cap."""
-        cost, units = (np.array(self._document["prices"][name]) for name in ("unit_cost", "units"))
-        is_paid, cap = np.isin(np.arange(cost.size), units[self.bought]), self._document["cap"]
-        self.paid, price = float(cost[is_paid].sum()), np.where(is_paid, 0, cost)[units].sum(axis=1)
+        is_paid, cap = np.isin(np.arange(self._cost.size), self._units[self.bought]), self._document["cap"]
+        self.paid, price = float(self._cost[is_paid].sum()), np.where(is_paid, 0, self._cost)[self._units].sum(axis=1)
         if cap is not None:
             self.barred |= self.paid + price > cap["limit"]
             self.known |= self.barred & cap["missing_seen"]

@@ -30,8 +30,8 @@ from ipforest.solvers.greedy_kernels import (
     drop_subtree,
     drop_worst,
     find_additions,
-    invert,
     keep_set,
+    list_users,
     promises,
     room_for_additions,
     total_cost,
@@ -148,9 +148,7 @@ def _require_one_path(instance: PruningInstance) -> None:
 
 def structure(instance: PruningInstance) -> Structure:
     """Collect the arrays of an instance that the functions of this module read."""
-    start = np.zeros(instance.n_acquisitions + 1, dtype=np.int64)
-    user = np.empty(instance.n_triples, dtype=np.int32)
-    invert(instance.indptr, instance.indices, start, user)
+    every = np.arange(instance.n_internal, dtype=np.int32)
     return Structure(
         instance.parent,
         instance.gain,
@@ -159,8 +157,7 @@ def structure(instance: PruningInstance) -> Structure:
         instance.indices,
         instance.acquisition_cost,
         instance.acquisition_example,
-        start,
-        user,
+        *list_users(instance.indptr, instance.indices, instance.n_acquisitions, every),
     )
 
 
@@ -234,7 +231,7 @@ def exchange(forest: Structure, kept: BoolArray, limit: int, n_trials: int, cap:
     while left > 0:
         found = room_for_additions(best.kept.size)
         find_additions(forest, best, found)
-        promise = promises(forest, best, found, spare)
+        promise = promises(forest, best, found, spare, limit)
         for node in np.argsort(-promise, kind="stable")[:left].tolist():
             if promise[node] <= 0:
                 return best.kept

@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.kernels import inner_njit, njit, shared
 
 FREE = 1e-12
 """What costs nothing counts as this in ratios: it comes first."""
 NEAR = 0.05
 """What is so near to the best ratio is added, or dropped, in the same pass."""
+PASSES = 128
+"""At least one of so many subtrees, those of the least ratios, is dropped in the same pass, so that passes are few."""
 
 
 class Structure(NamedTuple):
@@ -88,17 +90,19 @@ class Additions(NamedTuple):
 
 
 @njit
-def invert(indptr: IntArray, indices: Array, start: IntArray, user: Array) -> None:
-    """List the rows in which each column occurs."""
-    for x in range(indices.size):
-        start[indices[x] + 1] += 1
-    for j in range(start.size - 1):
-        start[j + 1] += start[j]
-    place = start[:-1].copy()
-    for h in range(indptr.size - 1):
+def list_users(indptr: IntArray, indices: Array, n_acquisitions: int, nodes: Int32Array) -> tuple[IntArray, Int32Array]:
+    """List the nodes, of these, that need each acquisition, in the form of `Structure`."""
+    start = np.zeros(n_acquisitions + 1, np.int64)
+    for h in nodes:
+        for x in range(indptr[h], indptr[h + 1]):
+            start[indices[x] + 1] += 1
+    start[:] = np.cumsum(start)
+    place, user = start[:-1].copy(), np.empty(start[-1], np.int32)
+    for h in nodes:
         for x in range(indptr[h], indptr[h + 1]):
             user[place[indices[x]]] = h
             place[indices[x]] += 1
+    return start, user
 
 
 @njit
@@ -187,9 +191,10 @@ def add_best(forest: Structure, state: Purchase, banned: BoolArray, spare: int) 
         if best_chain < n:
             spare -= _keep_chain(forest, state, best_chain)
             continue
+        near = min(best_rate * (1 - NEAR), _high_ratio(found, spare))
         for h in range(n):
             fits = not found.closed[h] and found.top[h] == h and found.set_cost[h] <= spare
-            if fits and _ratio(found.set_gain[h], found.set_cost[h]) >= best_rate * (1 - NEAR):
+            if fits and _ratio(found.set_gain[h], found.set_cost[h]) >= near:
                 spare -= keep_set(forest, state, found, h)
                 if state.spare.size and _is_overdrawn(forest, state, h):  # by this set and those before it together
                     spare += drop_subtree(forest, state, h)
@@ -223,11 +228,27 @@ def _ratio(gain: int, cost: int) -> float:
 
 
 @inner_njit
+def _high_ratio(found: Additions, spare: int) -> float:
+    """Return the ratio that one of `PASSES` sets within reach has at least, of fewer the best."""
+    within = np.zeros(found.closed.size, np.bool_)
+    for h in range(within.size):
+        within[h] = not found.closed[h] and found.top[h] == h and found.set_gain[h] > 0 and found.set_cost[h] <= spare
+    ratio = found.set_gain[within] / np.maximum(found.set_cost[within], FREE)
+    high: float = -np.sort(-ratio)[ratio.size // PASSES]
+    return high
+
+
+@inner_njit
 def _add_free(forest: Structure, state: Purchase, banned: BoolArray) -> None:
-    """Keep what gains something and costs nothing."""
-    for h in range(banned.size):
-        free = state.node_cost[h] == 0 and forest.gain[h] > 0 and not state.kept[h] and not banned[h]
-        if free and (forest.parent[h] < 0 or state.kept[forest.parent[h]]):
+    """Keep the sets of nodes that gain something and cost nothing."""
+    gain = forest.gain.copy()
+    for h in range(gain.size - 1, -1, -1):
+        if state.kept[h] or banned[h] or state.node_cost[h] > 0:
+            gain[h] = 0
+        elif gain[h] > 0 and forest.parent[h] >= 0:
+            gain[forest.parent[h]] += gain[h]
+    for h in range(gain.size):
+        if gain[h] > 0 and (forest.parent[h] < 0 or state.kept[forest.parent[h]]):
             _keep(forest, state, h)
 
 
@@ -331,29 +352,27 @@ def drop_worst(forest: Structure, state: Purchase, fixed: BoolArray, excess: int
 
     Returns what is left of the excess: more than 0 if it cannot be saved.
     """
-    n = fixed.size
     if excess <= 0:
         return excess
     share = _shares(forest, state)
-    lost, saved = np.empty(n), np.empty(n)
+    sharers = state.users.copy()
+    lost, saved = np.empty(fixed.size), np.empty(fixed.size)
+    nodes = np.flatnonzero(state.kept).astype(np.int32)
+    listed, start, user = fixed.size, forest.user_start, forest.user
     while excess > 0:
-        least = _measure_subtrees(forest, state, fixed, share, lost, saved)
+        if 2 * nodes.size < listed:
+            listed = nodes.size
+            start, user = list_users(forest.indptr, forest.indices, forest.cost.size, nodes)
+        least = _measure_subtrees(forest, nodes, fixed, share, lost, saved)
         if least == np.inf:
             break
-        near = least + NEAR * abs(least)
-        for h in range(n):
-            if not state.kept[h]:
-                continue
+        near = max(least + NEAR * abs(least), _low_ratio(nodes, lost, saved))
+        for h in nodes:
             orphan = forest.parent[h] >= 0 and not state.kept[forest.parent[h]]
-            if not orphan and (excess <= 0 or saved[h] <= 0 or lost[h] / saved[h] > near):
-                continue
-            excess -= _drop(forest, state, h)
-            for x in range(forest.indptr[h], forest.indptr[h + 1]):
-                j = forest.indices[x]
-                if state.users[j] > 0:
-                    more = forest.cost[j] / state.users[j] - forest.cost[j] / (state.users[j] + 1)
-                    for y in range(forest.user_start[j], forest.user_start[j + 1]):
-                        share[forest.user[y]] += more
+            if orphan or (excess > 0 and saved[h] > 0 and lost[h] / saved[h] <= near):
+                excess -= _drop(forest, state, h)
+        nodes = nodes[state.kept[nodes]]
+        _share_among_fewer(forest, state, start, user, sharers, share)
     return excess
 
 
@@ -364,14 +383,15 @@ def drop_over_cap(forest: Structure, state: Purchase) -> None:
     lost, saved = np.empty(nothing.size), np.empty(nothing.size)
     while np.any(state.spare < 0):
         share = np.zeros(nothing.size)
-        for h in range(share.size):
+        nodes = np.flatnonzero(state.kept).astype(np.int32)
+        for h in nodes:
             for x in range(forest.indptr[h], forest.indptr[h + 1]):
                 j = forest.indices[x]
-                if state.kept[h] and state.spare[forest.example[j]] < 0:
+                if state.spare[forest.example[j]] < 0:
                     share[h] += forest.cost[j] / state.users[j]
-        least = _measure_subtrees(forest, state, nothing, share, lost, saved)
+        least = _measure_subtrees(forest, nodes, nothing, share, lost, saved)
         near = least + NEAR * abs(least)
-        for h in range(share.size):
+        for h in nodes:
             if state.kept[h] and saved[h] > 0 and lost[h] / saved[h] <= near:
                 drop_subtree(forest, state, h)
 
@@ -389,18 +409,40 @@ def _shares(forest: Structure, state: Purchase) -> FloatArray:
 
 
 @inner_njit
+def _low_ratio(nodes: Int32Array, lost: FloatArray, saved: FloatArray) -> float:
+    """Return what the ratio of one of `PASSES` subtrees does not exceed, by a sample; of few nodes the least ratio."""
+    sample = nodes[:: 1 + nodes.size // (8 * PASSES)]
+    may_drop = sample[(saved[sample] > 0) & (lost[sample] < np.inf)]
+    if may_drop.size == 0:
+        return -np.inf
+    low: float = np.sort(lost[may_drop] / saved[may_drop])[may_drop.size // PASSES]
+    return low
+
+
+@inner_njit
+def _share_among_fewer(
+    forest: Structure, state: Purchase, start: IntArray, user: Int32Array, sharers: IntArray, share: FloatArray
+) -> None:
+    """Share what fewer nodes need than before among these: once a pass, as each acquisition has many users."""
+    for j in range(sharers.size):
+        if state.users[j] != sharers[j]:
+            if state.users[j] > 0:
+                more = forest.cost[j] / state.users[j] - forest.cost[j] / sharers[j]
+                for x in range(start[j], start[j + 1]):
+                    share[user[x]] += more
+            sharers[j] = state.users[j]
+
+
+@inner_njit
 def _measure_subtrees(
-    forest: Structure, state: Purchase, fixed: BoolArray, share: FloatArray, lost: FloatArray, saved: FloatArray
+    forest: Structure, nodes: Int32Array, fixed: BoolArray, share: FloatArray, lost: FloatArray, saved: FloatArray
 ) -> float:
     """Sum up gains and shares of the kept nodes of each subtree; return the least ratio, infinite if nothing saves."""
     least = np.inf
-    lost[:] = 0
-    saved[:] = 0
-    for h in range(share.size - 1, -1, -1):
-        if not state.kept[h]:
-            continue
-        lost[h] += np.inf if fixed[h] else float(forest.gain[h])
-        saved[h] += share[h]
+    for h in nodes:
+        lost[h] = np.inf if fixed[h] else float(forest.gain[h])
+        saved[h] = share[h]
+    for h in nodes[::-1]:
         if forest.parent[h] >= 0:
             lost[forest.parent[h]] += lost[h]
             saved[forest.parent[h]] += saved[h]
@@ -418,11 +460,15 @@ def find_additions(forest: Structure, state: Purchase, found: Additions) -> None
 
 
 @njit
-def promises(forest: Structure, state: Purchase, found: Additions, spare: int) -> FloatArray:
-    """Estimate what exchanges gain: to drop a kept node's subtree for what else its cost can buy, or to add a set."""
+def promises(forest: Structure, state: Purchase, found: Additions, spare: int, limit: int) -> FloatArray:
+    """Estimate what exchanges gain: to drop a kept node's subtree for what else its cost can buy, or to add a set.
+
+    A set that alone costs more than the limit can displace no other.
+    """
     n = state.kept.size
     lost, saved = np.empty(n), np.empty(n)
-    _measure_subtrees(forest, state, np.zeros(n, np.bool_), _own_costs(forest, state), lost, saved)
+    kept, nothing = np.flatnonzero(state.kept).astype(np.int32), np.zeros(n, np.bool_)
+    _measure_subtrees(forest, kept, nothing, _own_costs(forest, state), lost, saved)
     rate = 0.0
     for h in range(n):
         if not found.closed[h] and found.top[h] == h:
@@ -431,7 +477,7 @@ def promises(forest: Structure, state: Purchase, found: Additions, spare: int) -
     for h in range(n):
         if state.kept[h] and saved[h] > 0:
             promise[h] = rate * (saved[h] + spare) - lost[h]
-        elif not found.closed[h] and found.top[h] == h:
+        elif not found.closed[h] and found.top[h] == h and found.set_cost[h] <= limit:
             promise[h] = found.set_gain[h]
     return promise
 

@@ -575,7 +575,7 @@ def test_gates_and_prices_that_cannot_be_exported_are_named() -> None:
     ],
 )
 def test_other_documents_are_refused(document: Any, got: str) -> None:
-    with pytest.raises(ValueError, match=rf"^document: expected what json.load gives, with .* 6}}, got {got}; export"):
+    with pytest.raises(ValueError, match=rf"^document: expected what json.load gives, with .* 7}}, got {got}; export"):
         Model(document)
 
 
