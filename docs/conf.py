@@ -8,6 +8,8 @@ from shutil import copytree, ignore_patterns
 from sphinx.util.nodes import make_refnode
 
 from ipforest import __version__
+from ipforest._internal.records import records_to_markdown
+from ipforest._internal.words import plain
 
 HERE = Path(__file__).parent
 copytree(HERE.parent / "notebooks", HERE / "notebooks", ignore=ignore_patterns("results"), dirs_exist_ok=True)
@@ -22,6 +24,7 @@ exclude_patterns = ["build", "_build"]
 default_role = "py:obj"
 
 nb_execution_mode = "off"
+nb_merge_streams = True
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 
@@ -33,7 +36,15 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "ipforest"
-html_sidebars = {page: [] for page in ("index", "getting-started", "commands")}
+WIDE_TABLES = (
+    "frontier-new-data",
+    "frontier-old-data",
+    "frontier-tables",
+    "notebooks/*",
+    "own-experiments",
+    "papers-tables",
+)
+html_sidebars = {page: [] for page in ("index", "getting-started", "commands", *WIDE_TABLES)}
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["page.css"]
@@ -68,15 +79,13 @@ RECORDS = re.compile(r"^<!-- records (\S+): (.*) -->$", re.MULTILINE)
 def _as_table(line):
     file, names = line[1], line[2].split(", ")
     with (HERE.parent / "notebooks" / "results" / file).open(newline="", encoding="utf-8") as records:
-        rows = [[_short(record[name]) for name in names] for record in csv.DictReader(records)]
-    return "\n".join(
-        f"| {' | '.join(row)} |" for row in ([name.replace("_", " ") for name in names], ["---"] * len(names), *rows)
-    )
+        rows = [{name.replace("_", " "): _short(record[name]) for name in names} for record in csv.DictReader(records)]
+    return records_to_markdown(rows)
 
 
 def _short(value):
     try:
-        return f"{float(value):.4g}"
+        return plain(float(value))
     except ValueError:
         return value
 

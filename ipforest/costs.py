@@ -485,7 +485,8 @@ class FeatureCosts:
     def __repr__(self) -> str:
         rounded = "" if self.resolution is None else f", rounded to multiples of {self.resolution}"
         late = f", {self.delayed_features.sum()} delayed" if self.delayed.any() else ""
-        counts = f"{self.n_features} features{late}, {len(self.group_fees)} groups, {self.n_units} units"
+        groups = f"{len(self.group_fees)} group{'' if len(self.group_fees) == 1 else 's'}"
+        counts = f"{self.n_features} features{late}, {groups}, {self.n_units} units"
         return f"FeatureCosts({counts}{rounded})"
 
 

@@ -1,5 +1,6 @@
 """Every notebook runs from top to bottom, nearly all in less than a minute, and was committed with its outputs."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ LONG = (
     "15_clinic",
 )
 """A quarter of a minute or more of a processor each; CI runs the others."""
+OURS = ("ipforest", "formulations", "proofs")
 TIME_LIMIT_S = 300
 """Five times what a notebook may take on a quiet machine."""
 
@@ -42,6 +44,18 @@ def test_pictures_are_committed(path):
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "code" and any(call in cell.source for call in ("plt.show()", "plt.subplots(", " Image(")):
             assert any("image/png" in output.get("data", {}) for output in cell.outputs), cell.source
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_is_imported_is_there(path):
+    nbformat = pytest.importorskip("nbformat")
+    cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    ours = [
+        node
+        for node in ast.walk(ast.parse("\n".join(cells)))
+        if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] in OURS
+    ]
+    exec(compile(ast.Module(ours, []), path.stem, "exec"), {})
 
 
 @pytest.mark.slow

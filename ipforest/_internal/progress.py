@@ -20,15 +20,16 @@ def progress_bar(description: str, *, visible: bool = True, transient: bool = Fa
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(),
+        BarColumn(bar_width=20),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[message]}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=transient) as bar:
+        TextColumn("{task.fields[message]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+    )  # a long message is cut, not what stands before it
+    with Progress(*columns, console=Console(stderr=True), transient=transient, expand=True) as bar:
         task = bar.add_task(description, total=1.0, message="")
 
         def report(share: float, message: str) -> None:

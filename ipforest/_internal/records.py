@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
@@ -21,6 +22,7 @@ T = TypeVar("T")
 
 ENDING = "\r\n"
 _BAR = "\\|"
+_NUMBERS = re.compile(r"[-+]?\.?\d[\d.,e+-]*%?( (±|/|of) [-+]?[\d.,e+-]+%?)?")
 
 
 def to_record(item: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
@@ -176,8 +178,13 @@ def records_to_text(records: Sequence[dict[str, Any]]) -> str:
 
 
 def records_to_markdown(records: Sequence[Mapping[str, Any]]) -> str:
-    """Write records as a table in Markdown with a header of all their keys; nothing of none."""
+    """Write records as a table in Markdown with a header of all their keys, numbers to the right; nothing of none."""
     completed = _completed(records)
     header = [[*line] for line in completed[:1]]
-    lines = [*header, *(["---"] * len(line) for line in header), *(record.values() for record in completed)]
+    rules = [[_rule([str(record[name]) for record in completed]) for name in names] for names in header]
+    lines = [*header, *rules, *(record.values() for record in completed)]
     return "\n".join(f"| {' | '.join(str(cell).replace('|', _BAR) for cell in cells)} |" for cells in lines)
+
+
+def _rule(cells: Sequence[str]) -> str:
+    return "---:" if all(_NUMBERS.fullmatch(cell) for cell in cells if cell) else "---"

@@ -88,6 +88,9 @@ class Registry(Mapping[str, T]):
         self._kind, self._address, self._plugins = kind, address, plugins
         self._entries = {entry.name: entry for entry in entries}
 
+    def __repr__(self) -> str:
+        return f"<{self._address}: {', '.join(self._entries)}>"
+
     def __getitem__(self, name: str) -> T:
         if name not in self._entries:
             self._plugins.load()

@@ -1,4 +1,4 @@
-"""Words and numbers that users type: read with messages that help, and listed for messages."""
+"""Words and numbers that users type or read: read with messages that help, and written."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from typing import Any
 def some_of(words: Iterable[object]) -> str:
     """List words for a message, as many as fit, without the empty one."""
     return shorten(", ".join(filter(None, map(str, words))), 60, placeholder=" ...")
+
+
+def plain(value: float, digits: int = 4) -> str:
+    """Write a number with so many digits, a larger one without a power of ten: 0.03125, 3.142, 36603."""
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text
 
 
 def number_of(value: Any, name: str) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ipforest._internal.arrays import FloatArray, IntArray, one_line, read_only
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest._internal.words import plain
 
 __all__ = ["Frontier", "Mix", "spending_limit"]
 
@@ -46,7 +47,7 @@ class Mix(NamedTuple):
     share: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Frontier:
     """The models that a budget chooses from, with what they cost and lose on held-out examples.
 
@@ -66,6 +67,10 @@ class Frontier:
     cost: FloatArray
     loss: FloatArray
     criterion: FloatArray = field(default=None, kw_only=True)  # type: ignore[arg-type]  # the loss, once checked
+
+    def __repr__(self) -> str:
+        cost, loss = (f"{plain(amounts.min())} to {plain(amounts.max())}" for amounts in (self.cost, self.loss))
+        return f"{type(self).__name__}({self.cost.size} models, cost {cost}, loss {loss})"
 
     def __post_init__(self) -> None:
         if self.criterion is None:

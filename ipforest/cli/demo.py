@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.table import Table
 
+from ipforest._internal.words import plain
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
     Arguments,
@@ -150,7 +151,9 @@ def _budget_verdict(tradeoff: Tradeoff) -> str:
     proof = (
         "no pruning within it has less in-bag error" if gap == 0 else f"at most {gap:.2g} of in-bag error from the best"
     )
-    return f"Budget {float(budget):.4g} {tradeoff.currency} on validation data ({proof}): {tradeoff.compare(chosen)}."
+    return (
+        f"Budget {plain(float(budget))} {tradeoff.currency} on validation data ({proof}): {tradeoff.compare(chosen)}."
+    )
 
 
 def _tradeoff_table(tradeoff: Tradeoff) -> Table:
@@ -186,7 +189,7 @@ def _comparison_table(comparison: Comparison) -> Table:
         cells = [
             f"{100 * record['test_error']:.1f} ± {100 * record['test_error_se']:.1f}" for record in by_method.values()
         ]
-        table.add_row(f"{budget:.4g}", *cells)
+        table.add_row(plain(budget), *cells)
     return table
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from ipforest._internal.words import plain
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.learning_table import add_table_options, read_table
 from ipforest.cli.options import (
@@ -200,7 +201,7 @@ def _print_reading(columns: list[Column], costs: FeatureCosts, options: Argument
         console.print(line, soft_wrap=True)
     table = new_table("Prices", "feature", "price", "fee of its group", left=("feature",))
     for name, price, fee in priced:
-        table.add_row(name, f"{price:.4g}", f"{fee:.4g}" if fee else "")
+        table.add_row(name, plain(price), plain(fee) if fee else "")
     console.print(table)
 
 
@@ -298,7 +299,7 @@ def _bill(report: dict[str, Any]) -> Table:
     table = new_table(title, "feature", "price", "bought by", "paid per example", left=("feature",))
     for line in report["bought"]:
         if line["share"] > 0:
-            table.add_row(line["name"], f"{line['price']:.4g}", f"{line['share']:.1%}", f"{line['paid']:.4g}")
+            table.add_row(line["name"], plain(line["price"]), f"{line['share']:.1%}", plain(line["paid"]))
     return table
 
 
@@ -313,10 +314,10 @@ def _verdict(report: dict[str, Any]) -> str:
         ending, otherwise = "_unpruned", "unpruned"
         of, measured = ("within the budget", "error") if report["budget"] else ("of the forest", "total cost")
         proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {report['gap']:.2g}."
-    budget = f"budget {float(Fraction(report['budget'])):.4g}; " if report["budget"] else ""
+    budget = f"budget {plain(float(Fraction(report['budget'])))}; " if report["budget"] else ""
     return (
-        f"{unused}An example costs {report['cost']:.4g} on average ({budget}{otherwise} "
-        f"{report[f'cost{ending}']:.4g}) at {report['measure']} {report['error']:.4f} ({otherwise} "
+        f"{unused}An example costs {plain(report['cost'])} on average ({budget}{otherwise} "
+        f"{plain(report[f'cost{ending}'])}) at {report['measure']} {report['error']:.4f} ({otherwise} "
         f"{report[f'error{ending}']:.4f}).{_mistakes(report, ending, otherwise)}{proof}"
     )
 
@@ -326,4 +327,5 @@ def _mistakes(report: dict[str, Any], ending: str, otherwise: str) -> str:
     if "mistakes" not in report:
         return ""
     total, before = (report[f"cost{end}"] + report[f"mistakes{end}"] for end in ("", ending))
-    return f"\nMistakes cost {report['mistakes']:.4g}, with what is bought {total:.4g} ({otherwise} {before:.4g})."
+    mistakes = plain(report["mistakes"])
+    return f"\nMistakes cost {mistakes}, with what is bought {plain(total)} ({otherwise} {plain(before)})."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from ipforest._internal.words import plain
 from ipforest.cli.exit_codes import DONE, INTERRUPTED
 from ipforest.cli.options import (
     Arguments,
@@ -114,8 +115,8 @@ def _path_table(path: PruningPath, n_rows: int, currency: str) -> Table:
     for index in sorted({round(place * step) for place in range(n_rows)} | {len(path.errors) - 1}):
         if index < len(path.errors):
             table.add_row(
-                f"{ends[index]:.4g}",
-                f"{ends[index + 1]:.4g}",
+                plain(ends[index]),
+                plain(ends[index + 1]),
                 f"{float(path.errors[index]):.4f}",
                 f"{float(path.costs[index]):.4f}",
                 str(path.pruning_at(index).n_kept),

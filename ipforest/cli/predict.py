@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ipforest._internal.words import plain
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, named_columns
 from ipforest.cli.saved_models import add_model_options, read_model, read_rows, using
@@ -59,7 +60,9 @@ def run(options: Arguments) -> int:
     else:
         sys.stdout.writelines(csv_lines(records))
     if options.out is not None and not options.json:
-        print(f"Wrote {len(X)} predictions to {options.out}; the mean cost per example is {sum(costs) / len(X):.4g}.")
+        print(
+            f"Wrote {len(X)} predictions to {options.out}; the mean cost per example is {plain(sum(costs) / len(X))}."
+        )
     return DONE
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.words import plain
 from ipforest.choosing.class_costs import costs_of
 from ipforest.estimator.checks import check_integer
 from ipforest.session import Sessions, Unit
@@ -82,15 +83,16 @@ class Measurement(NamedTuple):
         """Say errors and cost with their intervals, in lines of a summary; examples are named so."""
         wrong, low, high = self.error_interval()
         spread = NORMAL_95 * self.cost_error
+        least, most = max(self.cost - spread, 0), self.cost + spread
         error = "error" if self.r2 is None else "mean squared error"
-        determined = "" if self.r2 is None else f", R^2 {self.r2:.3g}"
+        determined = "" if self.r2 is None else f", R^2 {plain(self.r2, 3)}"
         mistakes = ""
         if self.mistakes is not None:
-            mistakes = f"\n    mistakes {self.mistakes:.4g}, with the cost {self.cost + self.mistakes:.4g}"
+            mistakes = f"\n    mistakes {plain(self.mistakes)}, with the cost {plain(self.cost + self.mistakes)}"
         return (
             f"  on {self.n_samples} {examples}:\n"
-            f"    {error} {wrong:.3g} ({low:.3g} to {high:.3g}){determined}\n"
-            f"    cost {self.cost:.4g} ({max(self.cost - spread, 0):.4g} to {self.cost + spread:.4g}){mistakes}"
+            f"    {error} {plain(wrong, 3)} ({plain(low, 3)} to {plain(high, 3)}){determined}\n"
+            f"    cost {plain(self.cost)} ({plain(least)} to {plain(most)}){mistakes}"
         )
 
     def bought_most(self, units: Sequence[Unit], n_units: int) -> str:

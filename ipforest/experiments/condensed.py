@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from ipforest._internal.words import plain
 from ipforest.experiments.experiment import Record
 from ipforest.experiments.rows import grouped
 
@@ -49,7 +50,7 @@ def at_budgets(panel: str | None, *labels: str, value: str = "error", scale: flo
                 at = {float(row["budget"]): row for row in curve}
                 line = {key: curve[0][key] for key in keys}
                 line["runs"] = max(int(row["runs"]) for row in curve)
-                lines.append({**line, **{f"cost <= {b:.3g}": _cell(at.get(b), value, scale) for b in shown}})
+                lines.append({**line, **{f"cost <= {plain(b, 3)}": _cell(at.get(b), value, scale) for b in shown}})
         return lines
 
     return condense

@@ -312,6 +312,8 @@ def draw(records: list[Record], rows: list[Record], *, measure: str = ERROR_OF_C
             budgets = next(iter(runs.values()))[0]
             spread = [standard_error(column) for column in errors.T]
             style = {"lw": 2.5 if method.startswith("best") else 1, "ls": LINES[number // N_COLOURS % len(LINES)]}
+            if method in REFERENCES.values():  # these are equal where nothing stops or mixes: each shows under the next
+                style = {"lw": 2.5, "ls": LINES[[*REFERENCES.values()].index(method) % len(LINES)], "elinewidth": 1}
             axes.errorbar(budgets, errors.mean(axis=0), spread, label=method, marker=".", **style)
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ipforest._internal.records import json_object, records_to_markdown
+from ipforest._internal.words import plain
 from ipforest.datasets.distributed import SOURCES
 from ipforest.experiments.experiment import Experiment, Record
 from ipforest.experiments.papers import PAPERS, Paper, Part
@@ -187,7 +188,7 @@ def _tables(experiment: Experiment, kept: list[Kept]) -> Iterator[str]:
 def _short(value: Any) -> str:
     text = str(value)
     try:
-        return f"{float(text):.4g}"
+        return plain(float(text))
     except ValueError:
         return text
 

@@ -96,7 +96,7 @@ class Member(NamedTuple):
         return self._replace(policy=policy, learnt=(*self.learnt[: max(rule, 0)], *learnt))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MemberFrontier(Frontier):
     """Members, rules and levels that no cheaper ones match, by rising cost.
 

@@ -6,12 +6,16 @@ from typing import Any, TypeAlias
 
 from ipforest._internal.arrays import FloatArray
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest._internal.words import plain
 
 Axes: TypeAlias = Any
 Point: TypeAlias = tuple[float, float]
 
 OPTIMISED, HELD_OUT, BUDGET = "tab:blue", "tab:orange", "tab:red"
 LARGE_DOTS_UP_TO = 80
+MAX_CLASSES = 10
+"""As many as there are colours."""
+MAX_NAME = 36
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
@@ -24,9 +28,10 @@ def axes_or_new(ax: Axes | None) -> Axes:
 
 
 def draw_line(axes: Axes, costs: FloatArray, errors: FloatArray, colour: str, label: str) -> Any:
-    """Draw points joined by a line."""
+    """Draw points joined by a line, those on the edge whole; a logarithmic scale cuts what it cannot show."""
     size = 3.5 if costs.size <= LARGE_DOTS_UP_TO else 2
-    style = {"color": colour, "linewidth": 1.2, "clip_on": False, "label": label}
+    style = {"color": colour, "linewidth": 1.2, "label": label}
+    style["clip_on"] = "log" in (axes.get_xscale(), axes.get_yscale())
     return axes.plot(costs, errors, marker="o", markersize=size, **style)[0]
 
 
@@ -34,7 +39,7 @@ def show_budget(axes: Axes, budget: float | None) -> list[Any]:
     """Draw a budget as a vertical line, if there is one; return the lines."""
     if budget is None:
         return []
-    return [axes.axvline(budget, color=BUDGET, linestyle="--", linewidth=1.2, label=f"budget {budget:.4g}")]
+    return [axes.axvline(budget, color=BUDGET, linestyle="--", linewidth=1.2, label=f"budget {plain(budget)}")]
 
 
 def read_budget(budget: object | None) -> float | None:
@@ -44,19 +49,35 @@ def read_budget(budget: object | None) -> float | None:
 
 def ring(axes: Axes, point: Point, label: str) -> None:
     """Ring what was taken."""
-    axes.plot(*point, "o", markersize=11, markerfacecolor="none", markeredgecolor="black", label=label)
+    style = {"markersize": 11, "markerfacecolor": "none", "markeredgecolor": ink(), "clip_on": False}
+    axes.plot(*point, "o", linestyle="none", label=label, **style)
+
+
+def ink() -> str:
+    """Return the colour of letters, black by default and white in dark styles."""
+    from matplotlib import rcParams
+
+    return str(rcParams["text.color"])
 
 
 def finish(axes: Axes, xlabel: str, ylabel: str) -> None:
-    """Name the axes, and begin them at 0."""
+    """Name the axes, and begin them at 0 unless their scale has none."""
     axes.set(xlabel=xlabel, ylabel=ylabel)
-    if axes.dataLim.ymin >= 0:
+    if axes.dataLim.ymin >= 0 and axes.get_yscale() != "log":
         axes.set_ylim(bottom=0)
-    axes.set_xlim(left=0)
+    if axes.get_xscale() != "log":
+        axes.set_xlim(left=0)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(facecolor="white", edgecolor="none", framealpha=1)
+    axes.legend(edgecolor="none", framealpha=1)
 
 
 def literal(name: object) -> str:
     """Write a name so that dollar signs in it begin no formula."""
     return str(name).replace("$", r"\$")
+
+
+def short(name: object) -> str:
+    """Write a name on one line, without its middle if it is long: what differs is often at the end."""
+    words = " ".join(str(name).split())
+    half = MAX_NAME // 2
+    return words if len(words) <= MAX_NAME else f"{words[: half - 1]}…{words[-half:]}"

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_classifier
 from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import require_rows_in_order
 from ipforest.choosing.measures import confidence
-from ipforest.plotting.axes import Axes, axes_or_new, finish, literal
+from ipforest.plotting.axes import MAX_CLASSES, Axes, axes_or_new, finish, ink, literal, short
 
 if TYPE_CHECKING:
     from ipforest.estimator import BudgetedEstimator
@@ -28,6 +29,8 @@ RELIABILITY_BINS = 8
 def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = None) -> Axes:
     """Draw how many examples stop after how many features, by what is predicted.
 
+    Of more than ten classes the nine that are predicted most are told apart.
+
     Parameters
     ----------
     model : BudgetedEstimator
@@ -38,48 +41,63 @@ def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = 
     """
     bought, labels = model.acquired(X).sum(axis=1), model.predict(X)
     axes, bottom = axes_or_new(ax), np.zeros(int(bought.max()) + 1)
-    for label in model.classes_:
-        counts = np.bincount(bought[labels == label], minlength=bottom.size)
-        axes.bar(np.arange(bottom.size), counts, bottom=bottom, label=f"predicted {literal(label)}")
+    parts = {f"predicted {literal(short(label))}": labels == label for label in _most_predicted(model.classes_, labels)}
+    rest = ~np.any([*parts.values()], axis=0)
+    if len(parts) < model.classes_.size:
+        parts["others"] = rest
+    for name, rows in parts.items():
+        counts = np.bincount(bought[rows], minlength=bottom.size)
+        axes.bar(np.arange(bottom.size), counts, bottom=bottom, label=name)
         bottom += counts
     finish(axes, "features bought", "examples")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     return axes
+
+
+def _most_predicted(classes: Array, labels: Array) -> Array:
+    if classes.size <= MAX_CLASSES:
+        return classes
+    counts = [np.count_nonzero(labels == label) for label in classes]
+    return classes[np.sort(np.argsort(counts, kind="stable")[-MAX_CLASSES + 1 :])]
 
 
 def plot_purchases(model: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike, *, ax: Axes | None = None) -> Axes:
     """Draw which features are bought by which share of each class, the most bought first.
+
+    For regression, and with more than ten classes, one bar is drawn for all examples.
 
     Parameters
     ----------
     model : BudgetedEstimator
     X : array, shape (n_samples, n_features)
     y : array, shape (n_samples,)
-        The classes.
+        The classes, or the targets.
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.
     """
     require_rows_in_order(X, y)
     acquired = model.acquired(X)
     names = getattr(model, "feature_names_in_", [f"feature {column}" for column in range(acquired.shape[1])])
-    return draw_purchases(axes_or_new(ax), acquired, column_or_1d(y, warn=True), names)
+    labels = column_or_1d(y, warn=True) if is_classifier(model) else None
+    return draw_purchases(axes_or_new(ax), acquired, labels, names)
 
 
 def draw_purchases(axes: Axes, acquired: BoolArray, labels: Array | None, names: Sequence[Any]) -> Axes:
     """Draw `plot_purchases` of what examples buy, shape (n_samples, n_features); without labels of all together."""
     order = np.argsort(-acquired.mean(axis=0), kind="stable")
     shown = order[acquired[:, order].any(axis=0)][:MAX_SHOWN]
-    parts = {"all": np.ones(len(acquired), dtype=bool)}
-    if labels is not None:
-        parts = {literal(label): labels == label for label in np.unique(labels)}
+    parts = {"all examples": np.ones(len(acquired), dtype=bool)}
+    if labels is not None and (classes := np.unique(labels)).size <= MAX_CLASSES:
+        parts = {f"class {literal(short(label))}": labels == label for label in classes}
     height = 0.8 / len(parts)
     for place, (label, rows) in enumerate(parts.items()):
         shares = acquired[rows][:, shown].mean(axis=0)
         axes.barh(np.arange(shown.size) + place * height, shares, height, label=label)
-    axes.set_yticks(np.arange(shown.size) + 0.4 - height / 2, [literal(names[column]) for column in shown])
+    axes.set_yticks(np.arange(shown.size) + 0.4 - height / 2, [literal(short(names[column])) for column in shown])
     axes.invert_yaxis()
     axes.set(xlabel="share of examples that buy it", xlim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(len(parts), MAX_IN_A_ROW))
+    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=min(len(parts), MAX_IN_A_ROW))
     return axes
 
 
@@ -130,24 +148,26 @@ def draw_reliability(
     axes: Axes, probability: FloatArray, came_true: BoolArray, asked: IntArray, min_samples: int = 100
 ) -> Axes:
     """Draw `plot_reliability` of probabilities, shape (n_samples,), whether they came true, and features asked for."""
+    axes.plot([0, 1], [0, 1], ":", color=ink(), label="perfectly calibrated")
     first = _pooled(asked, min_samples)
     for low, high in zip(first, [*first[1:], None], strict=True):
         here = (asked >= low) & (asked < (np.inf if high is None else high))
         most = int(asked[here].max())
         features = f"{int(asked[here].min())} to {most}" if most > asked[here].min() else f"{most}"
+        unit = "feature" if features == "1" else "features"
         CalibrationDisplay.from_predictions(
             came_true[here],
             np.clip(probability[here], 0, 1),
             n_bins=RELIABILITY_BINS,
             strategy="quantile",
             pos_label=True,
-            name=f"{features} features: {int(here.sum())} examples",
-            ref_line=low == first[0],
+            name=f"{features} {unit}: {int(here.sum())} examples",
+            ref_line=False,
             ax=axes,
         )
     axes.set(xlabel="predicted probability", ylabel="share that came true", xlim=(0, 1), ylim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="upper left", frameon=False, fontsize="small")
+    axes.legend(frameon=False, fontsize="small")
     return axes
 
 

@@ -76,10 +76,10 @@ def _boxes(rules: Rules) -> list[_Box]:
     boxes: list[_Box] = []
     path: list[int] = []
     for depth, step, sentence in rules.sentences():
-        parts = (
+        parts: tuple[tuple[str, dict[str, Any]], ...] = (
             (sentence.when, {"style": "italic"}),
             (sentence.does, {"weight": "bold"}),
-            *((fact, {"color": "0.35"}) for fact in sentence.facts),
+            *((fact, {"alpha": 0.75}) for fact in sentence.facts),
         )
         lines = [(line, style) for text, style in parts for line in wrap(text, COLUMN_OF_WORDS)]
         boxes.append(_Box(tuple(lines), step.answer if step.is_end else None, path[depth - 1] if depth else None))

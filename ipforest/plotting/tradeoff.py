@@ -26,6 +26,7 @@ from ipforest.plotting.axes import (
     axes_or_new,
     draw_line,
     finish,
+    literal,
     read_budget,
     ring,
     show_budget,
@@ -165,7 +166,8 @@ class TradeoffDisplay:
         Parameters
         ----------
         axes : sequence of matplotlib Axes, optional
-            Where to draw, one per curve; by default on a new figure.
+            Where to draw, one per curve; by default on a new figure. A scale, such as ``"symlog"`` where prices differ
+            by orders of magnitude, is set before drawing.
 
         Raises
         ------
@@ -204,12 +206,14 @@ def plot_comparison(
         axes.plot(*path, ".", color="0.75", markersize=2.5, label="every optimal pruning of one forest")
     for number, method in enumerate(comparison.methods):
         errors, spread = comparison.curve(method)
-        draw_line(axes, np.array(comparison.budgets), errors, f"C{number}", method)
+        draw_line(axes, np.array(comparison.budgets), errors, f"C{number}", literal(method))
         axes.fill_between(
             comparison.budgets, errors - spread, errors + spread, color=f"C{number}", alpha=0.2, linewidth=0
         )
-    finish(axes, f"budget: average cost of an example ({comparison.currency})", "test error")
-    axes.set_title(f"{comparison.data}: means over {comparison.n_seeds} seeds, bands of one standard error", fontsize=9)
+    finish(axes, f"budget: average cost of an example ({literal(comparison.currency)})", "test error")
+    axes.set_title(
+        f"{literal(comparison.data)}: means over {comparison.n_seeds} seeds, bands of one standard error", fontsize=9
+    )
     return axes
 
 

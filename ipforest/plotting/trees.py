@@ -13,7 +13,7 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array
 from ipforest._internal.rational import as_fraction
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
-from ipforest.plotting.axes import Axes, axes_or_new, literal
+from ipforest.plotting.axes import Axes, axes_or_new, literal, short
 
 __all__ = ["children_lists", "draw_tree", "tree_layout"]
 
@@ -195,7 +195,7 @@ def _lambda_scale(values: FloatArray) -> Any:
 def _label_tests(axes: Axes, picture: _TreePicture, feature_names: Sequence[str]) -> None:
     for node in np.flatnonzero(picture.is_internal & (picture.places[:, 1] >= -2)):
         axes.annotate(
-            literal(fill(str(feature_names[picture.feature[node]]), width=12)),
+            literal(fill(short(feature_names[picture.feature[node]]), width=12)),
             picture.places[node],
             xytext=(0, 6),
             textcoords="offset points",

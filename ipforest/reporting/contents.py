@@ -14,6 +14,7 @@ from sklearn.base import is_classifier
 from ipforest._internal.arrays import Array, IntArray
 from ipforest._internal.examples import checked_weight, require_rows_in_order
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest._internal.words import plain
 from ipforest.choosing.class_costs import costs_of
 from ipforest.choosing.measures import listed_scoring
 from ipforest.estimator import BudgetedEstimator
@@ -118,12 +119,12 @@ def report(
     ]
     tables.append(_purchase_table(buyer, model, answered))
     if tried:
-        rows = tuple((f"{nominal:.4g}", f"{cost:.4g}", f"{loss:.4g}") for nominal, cost, loss in tried)
+        rows = tuple((plain(nominal), plain(cost), plain(loss)) for nominal, cost, loss in tried)
         tables.append(Table("Other budgets", ("budget", "mean cost", lost.name), rows, "On the same examples."))
     bought = buyer.costs_.bought(answered.acquired)
     drawing = partial(_drawn, answered, bought, _names(buyer, model), budget, tried, lost)
     kind = type(buyer).__name__
-    title = f"{kind} at no budget" if budget is None else f"{kind} at budget {budget:.4g}"
+    title = f"{kind} at no budget" if budget is None else f"{kind} at budget {plain(budget)}"
     return Report(title, _facts(buyer, answered, n_resamples), measures, tuple(tables), drawing)
 
 
@@ -235,7 +236,7 @@ def _cost_table(answered: Answered, measures: Sequence[Measure], budget: float |
         of_cost = next(each for each in measures if each.name == "cost")
         share = f", {mean / budget:.0%} of the budget" if budget > 0 else ""
         within = "" if np.isnan(of_cost.low) else f"; the interval is {_between(of_cost)}"
-        note = f"The budget is {budget:.4g}. The mean cost on these examples is {mean:.4g}{share}{within}."
+        note = f"The budget is {plain(budget)}. The mean cost on these examples is {plain(mean)}{share}{within}."
     return Table("Cost per example", ("", "cost"), tuple((name, _number(value)) for name, value in values), note)
 
 
@@ -261,7 +262,7 @@ def _purchase_table(buyer: BudgetedEstimator, model: Any, answered: Answered) ->
     bills = [purchases(answered.acquired[rows], costs, names) for _, rows in parts]
     shares = [{line.name: line.share for line in bill} for bill in bills]
     rows = tuple(
-        (line.name, f"{line.price:.4g}", *(f"{share[line.name]:.1%}" for share in shares), f"{line.paid:.4g}")
+        (line.name, plain(line.price), *(f"{share[line.name]:.1%}" for share in shares), plain(line.paid))
         for line in bills[0]
         if line.share > 0
     )
@@ -281,10 +282,10 @@ def _names(buyer: BudgetedEstimator, model: Any) -> list[str]:
 
 
 def _number(value: float) -> str:
-    return UNKNOWN if np.isnan(value) else f"{value:.4g}"
+    return UNKNOWN if np.isnan(value) else plain(value)
 
 
 def _between(measure: Measure) -> str:
     if np.isnan(measure.low) or np.isnan(measure.high):
         return UNKNOWN
-    return f"{measure.low:.4g} to {measure.high:.4g}"
+    return f"{plain(measure.low)} to {plain(measure.high)}"

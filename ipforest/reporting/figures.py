@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from sklearn.metrics import roc_curve
 
 from ipforest._internal.arrays import Array, BoolArray
+from ipforest._internal.words import plain
 from ipforest.choosing.measures import confidence
-from ipforest.plotting.axes import Axes, show_budget
+from ipforest.plotting.axes import Axes, ink, literal, short, show_budget
 from ipforest.plotting.purchases import draw_purchases, draw_reliability
 from ipforest.reporting.measured import Answered, Measure
 
@@ -81,7 +82,7 @@ def pictures_of(
         if classes.size == 2 and np.unique(answered.y).size == 2:
             draw("ROC curve", "Sensitivity against 1 - specificity of all thresholds.", _roc, answered, classes)
     quartiles = np.quantile(answered.cost, [0.25, 0.5, 0.75])
-    says = f"Histogram of costs; the quartiles are {', '.join(f'{value:.4g}' for value in quartiles)}."
+    says = f"Histogram of costs; the quartiles are {', '.join(map(plain, quartiles))}."
     draw("Cost per example", says, _costs, answered, budget)
     if budgets:
         says = f"How {lost.name} depends on the mean cost, at other budgets; the values are in the table."
@@ -105,10 +106,16 @@ def _svg(draw: Callable[..., Any], *what: Any) -> str:
 def _roc(axes: Axes, answered: Answered, classes: Array) -> None:
     positive = answered.y == classes[1]
     alarms, sensitivity, _ = roc_curve(positive, answered.outputs[:, 1], sample_weight=answered.weight)
-    axes.plot(alarms, sensitivity, color="tab:blue", clip_on=False, label=f"{classes[1]} against the other")
+    axes.plot(
+        alarms,
+        sensitivity,
+        color="tab:blue",
+        clip_on=False,
+        label=f"class {literal(short(classes[1]))} against the other",
+    )
     called = answered.labels == classes[1]
     point = [np.average(called[part], weights=answered.weight[part]) for part in (~positive, positive)]
-    axes.plot(*point, "o", color="black", clip_on=False, label="as predicted")
+    axes.plot(*point, "o", color=ink(), clip_on=False, label="as predicted")
     axes.plot([0, 1], [0, 1], color="0.7", linestyle="--", linewidth=1)
     axes.set(xlabel="1 - specificity", ylabel="sensitivity", xlim=(0, 1), ylim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
@@ -118,13 +125,13 @@ def _roc(axes: Axes, answered: Answered, classes: Array) -> None:
 def _costs(axes: Axes, answered: Answered, budget: float | None) -> None:
     values, counts = np.unique(answered.cost, return_counts=True)
     if values.size <= MAX_BARS:
-        axes.bar(values, counts, width=max(values[-1], 1.0) / 50, color="tab:blue")
+        axes.bar(values, counts, width=(values[-1] or 1.0) / 50, color="tab:blue")
     else:
         axes.hist(answered.cost, bins=MAX_BARS, color="tab:blue")
-    axes.axvline(answered.cost.mean(), color="black", linewidth=1.2, label=f"mean {answered.cost.mean():.4g}")
+    axes.axvline(answered.cost.mean(), color=ink(), linewidth=1.2, label=f"mean {plain(answered.cost.mean())}")
     show_budget(axes, budget)
     axes.set(xlabel="cost", ylabel="examples")
-    axes.set_xlim(left=0)
+    axes.set_xlim(0, None if values[-1] else 1)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
 

@@ -42,7 +42,7 @@ class Table:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
     """What a model comes to on examples; made by `report`.
 
@@ -64,6 +64,9 @@ class Report:
     measures: tuple[Measure, ...]
     tables: tuple[Table, ...]
     drawing: Callable[[], tuple[Picture, ...]]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title!r}, {len(self.measures)} measures)"
 
     @property
     def pictures(self) -> tuple[Picture, ...]:

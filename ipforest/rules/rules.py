@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ipforest.wrappers.pipeline import parted
 __all__ = ["Rules", "parts_of"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rules:
     """What a model does with examples, in conditions on what was bought.
 
@@ -54,7 +54,10 @@ class Rules:
     n_followed: int
     cost: float
     error: float | None
-    prepare: Callable[[Any], Array] = field(repr=False)
+    prepare: Callable[[Any], Array]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.ends)} ends, {self.n_samples} examples)"
 
     @property
     def ends(self) -> tuple[Step, ...]:

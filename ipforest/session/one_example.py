@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest._internal.words import plain
 from ipforest.policy import Policy
 from ipforest.session.saved import SavedSession
 from ipforest.session.seller import Seller, Unit
@@ -83,6 +84,11 @@ class Session:
         self._sessions = Sessions(policy, seller, 1, told, max_cost, max_rounds)
         self._told: list[tuple[float | None, ...]] = []
         self._purchases: list[Purchase] = []
+
+    def __repr__(self) -> str:
+        unit = self.next_unit
+        state = f"answers {self.answer}" if unit is None else f"wants {unit}"
+        return f"{type(self).__name__}(paid {plain(self.paid)}, {state})"
 
     @property
     def next_unit(self) -> Unit | None:

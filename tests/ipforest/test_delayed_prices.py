@@ -39,7 +39,7 @@ def test_delayed_features_by_mark_name_or_number(delayed: Any) -> None:
     assert costs.delayed.tolist() == costs.delayed_features.tolist() == [False, True, False]
     assert costs != FeatureCosts([1, 2, 3], [-1, 0, 0], [5], NAMES)
     assert costs == costs.with_delayed(None).with_delayed(delayed)
-    assert repr(costs) == "FeatureCosts(3 features, 1 delayed, 1 groups, 4 units)"
+    assert repr(costs) == "FeatureCosts(3 features, 1 delayed, 1 group, 4 units)"
     with pytest.raises(ValueError, match=r"read-only"):
         costs.delayed[0] = True
 

@@ -6,13 +6,23 @@ import pytest
 from budgeted_estimators import CLASSIFIERS
 from fitted_forests import N_FEATURES, examples
 from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colors import to_rgba
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
 from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetBoostRegressor, BudgetPrune, EarlyExit, FeatureCosts
 from ipforest.experiments.comparison import Comparison, Outcome
-from ipforest.plotting import TradeoffDisplay, draw_tree, plot_comparison, plot_purchases, plot_stopping, plot_stops
+from ipforest.plotting import (
+    TradeoffDisplay,
+    draw_purchases,
+    draw_tree,
+    plot_comparison,
+    plot_purchases,
+    plot_reliability,
+    plot_stopping,
+    plot_stops,
+)
 
 X, LABELS_X, TARGET = examples(240, seed=41)
 X_TEST, LABELS_TEST, TARGET_TEST = examples(100, seed=43)
@@ -330,3 +340,49 @@ def test_tradeoffs_of_every_estimator_that_has_choices(name: str) -> None:
     assert tried.chosen == (model.cost(X[60:]).mean(), pytest.approx(1 - model.score(X[60:], y[60:])))
     assert [panel.get_ylabel() for panel in display.axes_] == ["error, as it was measured in fit", "test error rate"]
     plt.close(display.figure_)
+
+
+def test_letters_of_legends_and_rings_stand_out_in_a_dark_style(model, stopping) -> None:
+    with plt.style.context("dark_background"):
+        (axes,) = TradeoffDisplay.from_path(model.path_, budget="2.5").axes_
+        diagonal = plot_reliability(stopping, X_TEST, LABELS_TEST).lines[0]
+    legend = axes.get_legend()
+    assert to_rgba(legend.get_texts()[0].get_color()) == to_rgba(diagonal.get_color()) == to_rgba("white")
+    assert legend.get_frame().get_facecolor() == to_rgba("black")
+    assert to_rgba(axes.lines[-1].get_markeredgecolor()) == to_rgba("white")
+
+
+@pytest.mark.parametrize(("scale", "clipped"), [("linear", False), ("symlog", False), ("log", True)])
+def test_a_logarithmic_scale_cuts_what_it_cannot_show(model, scale, clipped) -> None:
+    axes = plt.figure().add_subplot(xscale=scale)
+    (line,) = TradeoffDisplay.from_path(model.path_, ax=axes).lines_
+    assert line.get_clip_on() == clipped
+    assert (axes.get_xlim()[0] == 0) != clipped
+
+
+def test_long_names_are_cut_in_the_middle_and_many_classes_drawn_together() -> None:
+    bought = np.eye(12, 2, dtype=bool)
+    name = "concentration of sodium in the serum\nfasting, $1"
+    axes = draw_purchases(plt.figure().add_subplot(), bought, np.arange(12), [name, "b"])
+    assert [label.get_text() for label in axes.get_yticklabels()] == [r"concentration of … serum fasting, \$1", "b"]
+    assert texts(axes) == ["all examples"]
+    labels = np.repeat(["_a", "b"], 6)
+    assert texts(draw_purchases(plt.figure().add_subplot(), bought, labels, [name, "b"])) == ["class _a", "class b"]
+
+
+def test_purchases_of_a_regressor_are_drawn_together() -> None:
+    regressor = BudgetPrune(RandomForestRegressor(3, max_depth=3, random_state=0), budget=3, random_state=0)
+    axes = plot_purchases(regressor.fit(X, TARGET), X_TEST, TARGET_TEST)
+    assert texts(axes) == ["all examples"]
+
+
+def test_of_many_classes_the_nine_that_are_predicted_most_are_told_apart() -> None:
+    labels = np.arange(len(X)) % 12
+    forest = BudgetPrune(RandomForestClassifier(3, random_state=0), random_state=0).fit(X, labels)
+    axes = plot_stops(forest, X)
+    predicted = np.bincount(forest.predict(X), minlength=12)
+    assert texts(axes)[-1] == "others"
+    assert len(texts(axes)) == 10
+    told = [int(text.removeprefix("predicted ")) for text in texts(axes)[:-1]]
+    assert predicted[told].min() >= np.delete(predicted, told).max()
+    assert sum(bar.get_height() for bar in axes.patches) == len(X)

@@ -114,6 +114,21 @@ def test_cells_stand_below_their_names_whatever_order_a_record_has():
     assert records_to_csv([{"cost": 1}, *records]) == "cost,error\n1,\n1,2\n3,4\n"
 
 
+def test_columns_of_numbers_stand_to_the_right_in_markdown():
+    records = [
+        {
+            "data": "heart",
+            "area": "-2.33 ± 0.51",
+            "won": "11 of 12",
+            "both": "0.93 / 0.91",
+            "day": "2 or 3",
+            "none": "",
+        },
+        {"data": "7", "area": 1.5, "won": "", "both": "1e-05", "day": "1", "none": ""},
+    ]
+    assert records_to_markdown(records).splitlines()[1] == "| --- | ---: | ---: | ---: | --- | ---: |"
+
+
 def test_cells_stand_below_their_key_in_whatever_order_a_record_has_them():
     assert [*csv_lines([{"a": 1, "b": 2}, {"b": 4, "a": 3}])] == ["a,b\n", "1,2\n", "3,4\n"]
 

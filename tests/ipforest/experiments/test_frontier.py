@@ -58,6 +58,9 @@ def test_the_best_are_chosen_on_validation_and_compared_seed_by_seed() -> None:
     assert rows["BudgetBoost", "area"]["rank"] == pytest.approx(1.25)
     assert rows["CEGB lazy", 2.0]["rank"] == 3
     figure = frontier_summary.draw(records, list(rows.values()))
+    drawn = {container.get_label(): container.lines[0] for container in figure.axes[0].containers}
+    references = [drawn[name] for name in frontier_summary.REFERENCES.values() if name in drawn]
+    assert len({line.get_linestyle() for line in references}) == len(references) > 1  # equal ones all show
     assert len(figure.axes) == 1
 
 

@@ -274,6 +274,14 @@ def test_a_solver_may_end_at_a_negative_lambda_as_its_tool_does():
     dict(check_solver(of_values_that_are_none))["refuses_a_negative_lambda"]()
 
 
+def test_an_interrupt_that_python_drops_is_not_held_against_a_solver():
+    def closes_a_generator_early(instance, lam):
+        assert any(node >= 0 for node in instance.internal_nodes.tolist())
+        return instance.roots_only
+
+    dict(check_solver(closes_a_generator_early))["interrupt_is_passed_on"]()
+
+
 def test_an_interrupt_tells_the_problem_on_which_a_solver_does_not_end():
     def hangs(instance, lam):
         raise KeyboardInterrupt
