@@ -38,6 +38,16 @@ def polytope(instance: PruningInstance, formulation: str | Formulation) -> Polyt
     return Polytope(matrix, senses, program.rhs.astype(int).tolist(), tuple(program.column_labels))
 
 
+def variable_names(instance: PruningInstance, formulation: str | Formulation) -> tuple[str, ...]:
+    """Return the names of the columns."""
+    return tuple(relaxation(instance, formulation).column_labels)
+
+
+def row_names(instance: PruningInstance, formulation: str | Formulation) -> tuple[str, ...]:
+    """Return the names of the rows."""
+    return tuple(relaxation(instance, formulation).row_labels)
+
+
 def budget_polytope(instance: PruningInstance, formulation: str | Formulation, budget: Fraction) -> Polytope:
     """Add LP1's budget row to a formulation that takes lambda: cost <= budget, in integer cost units.
 

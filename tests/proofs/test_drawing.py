@@ -7,7 +7,7 @@ import pytest
 from proofs.claims.paper_figures import NODES, figure_instance
 from proofs.claims.pruning_claims import PAPER_POINT
 from proofs.drawing import FRACTIONAL, draw_certificate, draw_leaf_weights, draw_network, draw_polytope
-from proofs.integrality.polytopes import polytope
+from proofs.integrality.polytopes import polytope, variable_names
 from proofs.integrality.vertices import vertices
 from proofs.unimodularity.formulation_networks import network_certificate
 from proofs.unimodularity.network_form import network_form
@@ -45,7 +45,7 @@ def test_a_network_shows_every_arc_and_vertex(axes):
 @pytest.mark.parametrize("name", ["ip0", "ip3", "compact"])
 def test_a_certificate_shows_every_arc(axes, name):
     instance = figure_instance()
-    certificate, names = network_certificate(instance, name), polytope(instance, name).names
+    certificate, names = network_certificate(instance, name), variable_names(instance, name)
     draw_certificate(axes, certificate, names, rows=[0, 1])
     assert len(axes.patches) == len(names)
     assert set(names) <= set(texts(axes))

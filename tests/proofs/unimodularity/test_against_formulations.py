@@ -9,7 +9,7 @@ from formulations.arrays import linear_program
 from formulations.specification import specify
 from proofs.claims.pruning_claims import fitted_instance
 from proofs.crosschecks.random_instances import random_instance
-from proofs.integrality.polytopes import budget_polytope, polytope
+from proofs.integrality.polytopes import budget_polytope, polytope, row_names, variable_names
 from proofs.integrality.simplex import random_objectives, survey_vertices
 from proofs.unimodularity.formulation_networks import formulation_matrix, network_certificate, relaxation
 
@@ -41,10 +41,10 @@ def in_order(problem, rows, columns):
 def test_certificates_fit_the_pyomo_matrices_label_by_label(name):
     for instance in random_instances(name, 12):
         problem = formulations.matrix(formulations.build(name, instance, lam=None if name == "ip0" else 1))
-        written = polytope(instance, name)
-        matrix, senses, right = in_order(problem, relaxation(instance, name).row_labels, written.names)
+        matrix, senses, right = in_order(problem, row_names(instance, name), variable_names(instance, name))
         verdict = network_certificate(instance, name).check(matrix)
         assert verdict, verdict
+        written = polytope(instance, name)
         assert written.matrix == matrix.tolist()
         assert [SENSES[sense] for sense in written.senses] == senses
         assert list(written.right) == right
@@ -70,8 +70,7 @@ def test_lp1_is_ip3_with_a_budget_row():
     for instance in random_instances("lp1", 12):
         problem = formulations.matrix(formulations.build("lp1", instance, budget=2, relaxed=True))
         written = budget_polytope(instance, "ip3", 2)
-        rows = relaxation(instance, "ip3").row_labels
-        rows = (*rows, *set(problem.row_labels) - set(rows))
+        rows = (*row_names(instance, "ip3"), *set(problem.row_labels) - set(row_names(instance, "ip3")))
         matrix, _, right = in_order(problem, rows, written.names)
         assert np.array_equal(np.array(written.matrix), matrix)
         assert [float(bound) for bound in written.right] == right
