@@ -110,7 +110,7 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
 
 def _require_one_target(y: Any) -> None:
     """Refuse several targets, or the columns of a one-hot code, and say what takes them."""
-    shape: tuple[int, ...] = () if isinstance(y, str) or issparse(y) else np.shape(y)
+    shape = () if isinstance(y, str) or issparse(y) else np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(f"y: expected one target per example, a 1d array, got shape {shape}; {ONE_TARGET}")
 

@@ -32,9 +32,9 @@ def warm_up(progress: ProgressCallback = silent) -> None:
     """
     progress(0.0, "compiling: routes")
     examples = np.array(list(product(range(3), range(2), range(2))))
-    tree = DecisionTreeClassifier(random_state=0).fit(examples, [0, 0, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1])
+    tree = DecisionTreeClassifier(random_state=0).fit(examples, [0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1])
     forest = Forest.from_sklearn(tree)
-    instance = PruningInstance.from_forest(forest, examples, FeatureCosts([1, 3, 0]))  # a free one, two breakpoints
+    instance = PruningInstance.from_forest(forest, examples, FeatureCosts([1, 3, 0]))  # a free one, three breakpoints
     progress(0.1, "compiling: minimum cut")
     solve(instance, 0)
     progress(0.6, "compiling: path")
@@ -47,5 +47,5 @@ def warm_up(progress: ProgressCallback = silent) -> None:
     cut.done.append(moved(cut.done.pop()))
     cut.gather()
     progress(0.8, "compiling: budget")
-    solve_budget(instance, path.costs[0] / 2, "mip", path=path)
+    solve_budget(instance, path.costs[0] / 2, "mip", path=path)  # exchanges of both kinds
     progress(1.0, "")
