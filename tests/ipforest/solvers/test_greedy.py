@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from strategies import instances
 
 from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve_budget
 from ipforest.solvers.greedy import exchange, fill, shrink, structure
+from ipforest.solvers.greedy_kernels import Purchase, Structure, add_best, count_users, drop_worst, total_cost
 from proofs.crosschecks.brute_force import prunings
 from proofs.crosschecks.random_instances import random_instance
 
@@ -149,6 +150,34 @@ def test_each_step_improves_where_the_path_is_coarse(priced_instance, share):
     assert exact.error <= greedy.error <= plain.error
     assert plain.bound <= greedy.bound <= exact.bound == exact.error
     assert exact.status is Status.OPTIMAL
+
+
+def counted(forest: Structure, kept: np.ndarray) -> Purchase:
+    state = Purchase(
+        kept.copy(), np.zeros(forest.cost.size, dtype=np.int64), forest.split_cost.copy(), np.zeros(0, int)
+    )
+    count_users(forest, state)
+    return state
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
+def test_what_thousands_of_nodes_need_is_counted_right_over_many_passes(share):
+    X, y = load_digits(return_X_y=True)
+    trees = ExtraTreesClassifier(40, random_state=0).fit(X[:300], y[:300])
+    instance = PruningInstance.from_forest(Forest.from_sklearn(trees), X[300:500], FeatureCosts(1 + np.arange(64) % 5))
+    forest, nothing = structure(instance), np.zeros(instance.n_internal, dtype=bool)
+    state = counted(forest, ~nothing)
+    limit = int(share * total_cost(forest, state))
+    left = drop_worst(forest, state, nothing, total_cost(forest, state) - limit)
+    assert left <= 0
+    assert total_cost(forest, state) == limit + left == instance.integer_cost(Pruning(state.kept))
+    for before, after in zip(state, counted(forest, state.kept), strict=True):
+        np.testing.assert_array_equal(before, after)
+    unspent = add_best(forest, state, nothing, -left)
+    assert unspent >= 0
+    assert total_cost(forest, state) == limit - unspent == instance.integer_cost(Pruning(state.kept))
+    for before, after in zip(state, counted(forest, state.kept), strict=True):
+        np.testing.assert_array_equal(before, after)
 
 
 def test_a_path_that_is_known_changes_nothing(priced_instance):
