@@ -14,7 +14,9 @@ FREE = 1e-12
 NEAR = 0.05
 """What is so near to the best ratio is added, or dropped, in the same pass."""
 PASSES = 128
-"""At least one of so many subtrees, those of the least ratios, is dropped in the same pass, so that passes are few."""
+"""At least one of so many sets, those of the best ratios, is added in the same pass, so that passes are few."""
+MANY_NODES = 10_000
+"""Of more nodes, one of `PASSES` subtrees at least is dropped in the same pass; of fewer that would cost errors."""
 
 
 class Structure(NamedTuple):
@@ -412,7 +414,9 @@ def _shares(forest: Structure, state: Purchase) -> FloatArray:
 
 @inner_njit
 def _low_ratio(nodes: Int32Array, lost: FloatArray, saved: FloatArray) -> float:
-    """Return what the ratio of one of `PASSES` subtrees does not exceed, by a sample; of few nodes the least ratio."""
+    """Return what the ratio of one of `PASSES` subtrees does not exceed, by a sample of many nodes."""
+    if nodes.size <= MANY_NODES:
+        return -np.inf
     sample = nodes[:: 1 + nodes.size // (8 * PASSES)]
     may_drop = sample[(saved[sample] > 0) & (lost[sample] < np.inf)]
     if may_drop.size == 0:
