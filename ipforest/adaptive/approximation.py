@@ -211,7 +211,8 @@ class AdaptiveApproximation(AroundEstimator, Classifies, FittedWithHeldOut):
         """Train the full model unless it is fitted; give its probabilities on the training rows, as unseen."""
         full, n_folds = unfrozen(self.estimator), self._search.n_folds
         named = isinstance(full, BudgetedEstimator) or is_fitted(full)
-        table = given.table_to_train if named and hasattr(given.table, "iloc") else training.X
+        table = given.table_to_train if named else training.X
+        table = table if hasattr(table, "iloc") else training.X
         unseen = is_fitted(full) or n_folds == 1
         self.estimator_ = full
         if not is_fitted(full):

@@ -16,7 +16,6 @@ from sklearn.utils import check_random_state
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray, one_line
 from ipforest._internal.examples import FLOATS, Labelled, checked_weight, validated
-from ipforest._internal.feature_names import known_to_scikit_learn
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import TOTAL_COST, read_class_costs
 from ipforest.choosing.frontier import Frontier
@@ -177,9 +176,7 @@ class BudgetedEstimator(BudgetedModel):
         self._keep_held_out(validation if is_unseen else None)
         if X_val is None and labels is not None:
             groups_val = np.unique(labels[others], return_inverse=True)[1]
-        given = Given(
-            known_to_scikit_learn(X), data, rows, others, sample_weight is not None, random, labels, groups_val
-        )
+        given = Given(X, data, rows, others, sample_weight is not None, random, labels, groups_val)
         self._train_and_choose(training, validation, given, **options)
         return self
 

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled, weights_for
-from ipforest._internal.feature_names import column_labels
+from ipforest._internal.feature_names import column_labels, known_to_scikit_learn
 from ipforest.estimator.model import BudgetedModel
 
 __all__ = ["Given", "check_inner_estimator", "for_inner", "seeded"]
@@ -73,9 +73,10 @@ class Given(NamedTuple):
     @property
     def table_to_train(self) -> Any:
         """The examples trained on, those of a data frame as they came, for models that know columns by their names."""
-        if column_labels(self.table) is None:
+        table = known_to_scikit_learn(self.table)
+        if column_labels(table) is None:
             return self.examples.X[self.rows]
-        return self.table if self.rows.size == self.examples.y.size else _safe_indexing(self.table, self.rows)
+        return table if self.rows.size == self.examples.y.size else _safe_indexing(table, self.rows)
 
 
 def for_inner(estimator: Any, weight: FloatArray | None, groups: Array | None) -> dict[str, Any]:
