@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from math import ceil, inf
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -20,9 +21,11 @@ from ipforest.ensemble.forest import Forest
 from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.estimator.kinds import Classifies, Regresses
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MeanOfForests, last_before_rise
+from ipforest.frontiers.branching_forests import MEASURING_TREES, BranchingForests
 from ipforest.frontiers.context_cascades import ContextCascades, PartsByContext
 from ipforest.frontiers.forests_on_features import (
     ForestsOnFeatures,
+    Trained,
     answers_out_of_bag,
     bagged,
     free_features,
@@ -123,8 +126,10 @@ class ForestSearch(FrontierSearch):
         Whether trees are grown anew on what a priced or pruned forest buys, of those that no cheaper one matches.
     nested : bool, default=True
         Whether nested forests are tried, unless no example is stopped: with units in the order of how many examples buy
-        them in all the other forests, per price, and with units in the order of their importance there, per price; and
-        in each context, where there are any; their settings are chosen on three sets of features
+        them in all the other forests, per price, and with units in the order of their importance there, per price;
+        branching, so that each part of the examples buys next what tells it
+        most per price (`ipforest.frontiers.branching_forests.BranchingForests`); and in each context, where there are
+        any. Their settings are chosen on three sets of features
         (`ipforest.frontiers.forests_on_features.ForestsOnFeatures`). Without, no contexts are sought.
     n_lookahead : int, default=20
         Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none, and to seek no
@@ -175,7 +180,7 @@ class GrownForests(GrownFrontier):
         n_grown = self._search.n_lambdas * (1 + self._search.n_prunings)
         n_ahead = 1 + self._search.n_prunings if self._search.n_lookahead else 0
         n_regrown = n_grown // 2 if self._search.regrow else 0
-        return int(1 + n_grown + n_regrown + n_ahead + (2 if self._search.nested else 0))
+        return int(1 + n_grown + n_regrown + n_ahead + (3 if self._search.nested else 0))
 
     def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
@@ -202,7 +207,10 @@ class GrownForests(GrownFrontier):
     def _nested_forests(
         self, run: _Run, forests: Sequence[Forest], unpriced: Forest, encoded: _Encoded, seller: Seller
     ) -> Iterator[Member]:
-        """Train forests on the first units of two orders: what examples buy, and what lowers the impurity unpriced."""
+        """Train forests on the first units of two orders, what examples buy and what lowers the impurity unpriced.
+
+        Others branch by what tells each example most.
+        """
         sample = sample_of(run.training, MOST_COST_ROWS, run.random).X
         bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
         n_units = len(seller.paid_units())
@@ -213,11 +221,15 @@ class GrownForests(GrownFrontier):
             cascades.append([np.sort(features) for features in columns])
         distinct = {features.tobytes(): features for sets in cascades for features in sets}
         all_rows = np.arange(run.training.y.size)
-        trained = self._models(run, [(features, all_rows) for features in distinct.values()], encoded)
-        models = dict(zip(distinct, trained, strict=True))
+        nested = self._models(run, [(features, all_rows) for features in distinct.values()], encoded)
+        models = {key: each.model for key, each in zip(distinct, nested, strict=True)}
         for sets in cascades:
             stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
             yield self._cascade(stages, run.validation)
+        few = self._on_features(encoded, MEASURING_TREES, run.data.work)
+        branching = BranchingForests(run.training, unpriced, few, encoded.of_feature, seller, run.random)
+        trained = self._models(run, branching.wanted, encoded, nested)
+        yield self._cascade(branching.stages([each.model for each in trained]), run.validation)
 
     def _context_cascades(self, run: _Run, encoded: _Encoded, seller: Seller) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
@@ -226,7 +238,8 @@ class GrownForests(GrownFrontier):
         whole = PartsByContext(encoded.training, grower, forests, encoded.of_feature).part()
         if whole.sides:
             plans = ContextCascades(whole, seller)
-            for stages in plans.stages(self._models(run, plans.wanted, encoded)):
+            trained = self._models(run, plans.wanted, encoded)
+            for stages in plans.stages([each.model for each in trained]):
                 yield self._cascade(stages, run.validation)
 
     def _cascade(self, stages: Sequence[Stage], validation: Labelled) -> Member:
@@ -236,9 +249,15 @@ class GrownForests(GrownFrontier):
             self._search.stopping,
         )
 
-    def _models(self, run: _Run, wanted: Sequence[tuple[IntArray, IntArray]], encoded: _Encoded) -> list[Any]:
-        """Train a model for each pair of features and training examples: on no features a constant, else trees."""
-        models: list[Any] = [None] * len(wanted)
+    def _models(
+        self, run: _Run, wanted: Sequence[tuple[IntArray, IntArray]], encoded: _Encoded, known: Sequence[Trained] = ()
+    ) -> list[Trained]:
+        """Train a model for each pair of features and training examples: on no features a constant, else trees.
+
+        Trees are grown as known ones that are on about as many columns, if there are any.
+        """
+        models = [Trained(None, 0, ())] * len(wanted)
+        known = [each for each in known if each.n_columns]
         seeds = [int(run.random.randint(2**31)) if features.size else 0 for features, _ in wanted]
         of_part: dict[bytes, list[int]] = {}
         for place, (features, rows) in enumerate(wanted):
@@ -246,14 +265,14 @@ class GrownForests(GrownFrontier):
                 of_part.setdefault(rows.tobytes(), []).append(place)
             else:
                 part = encoded.training.rows(rows)
-                models[place] = self._task.constant().fit(part.X, part.y, part.weight)
+                models[place] = Trained(self._task.constant().fit(part.X, part.y, part.weight), 0, ())
         everywhere = self._on_features(encoded, ceil(NESTED_TREES * self.n_estimators), run.data.work)
         for places in of_part.values():
-            sets = [encoded.columns(wanted[place][0]) for place in places]
             forests = everywhere.on_rows(wanted[places[0]][1])
-            trained = forests.trained(sets, [seeds[place] for place in places], self.n_jobs)
-            for place, trees in zip(places, trained, strict=True):
-                models[place] = encoded.before(trees, wanted[place][0])
+            sets, own = [encoded.columns(wanted[place][0]) for place in places], [seeds[place] for place in places]
+            train = partial(forests.trained_like, known) if known else forests.trained
+            for place, trees in zip(places, train(sets, own, self.n_jobs), strict=True):
+                models[place] = trees._replace(model=encoded.before(trees.model, wanted[place][0]))
         return models
 
     def _on_features(self, encoded: _Encoded, n_trees: int, work: Work) -> ForestsOnFeatures:
@@ -417,7 +436,9 @@ class BudgetForest(Classifies, GrownForests):
     validation examples loses as little there: a new forest of deep trees is *regrown* on that alone, so each example is
     judged by all that was bought for it. Where the same units serve all
     examples, what most of them buy is enough: *nested* forests (`AveragedTrees`) on the first 1, 2, 3, ... of these
-    units replace one another as an example buys them. One more forest is grown with *lookahead*, blind to prices, and
+    units replace one another as an example buys them. Where other units tell most about other examples, *branching*
+    forests do better: what is known sends an example on to the forest on what tells most per price about its like. One
+    more forest is grown with *lookahead*, blind to prices, and
     pruned: it finds features that only tell which others matter. Where one of these is a *context*, such that forests
     trained on both its sides apart have a clearly lower error, an example first asks for its context, then for what
     matters in it (`ContextCascades`). On validation examples it is learnt when to stop buying. All of that gives one

@@ -14,14 +14,7 @@ from joblib import Parallel, delayed
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
-from ipforest.frontiers.averaged_trees import (
-    AveragedTrees,
-    AveragedTreesRegressor,
-    Grown,
-    MeanOfForests,
-    OutOfBag,
-    TreeSettings,
-)
+from ipforest.frontiers.averaged_trees import AveragedTrees, AveragedTreesRegressor, Grown, OutOfBag, TreeSettings
 from ipforest.frontiers.tasks import Task
 from ipforest.growing import AcquisitionState, CodedExamples, GrownTree, GrownTrees, bootstrap_counts
 
@@ -35,11 +28,12 @@ AT_ONCE = 2**16
 """Trees are grown on so many examples, together, before the time is looked at."""
 
 
-class _Trained(NamedTuple):
-    """Averaged trees, and how those of each kind were grown."""
+class Trained(NamedTuple):
+    """Averaged trees, on how many columns, and how those of each kind were grown."""
 
+    model: Any
+    n_columns: int
     settings: Sequence[TreeSettings]
-    model: MeanOfForests
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +97,11 @@ class ForestsOnFeatures:
         _, forest, answers = self._judge.best_leaves(grow, False, self.leaf_sizes)
         return forest, answers
 
-    def trained(self, sets: Sequence[IntArray], seeds: Sequence[int], n_jobs: int | None = None) -> list[MeanOfForests]:
+    def random_forest(self, min_samples_leaf: int, seed: int) -> Forest:
+        """Train a random forest on all columns."""
+        return self._bagged(TreeSettings(False, min_samples_leaf), np.arange(self.coded.n_features), seed)[0]
+
+    def trained(self, sets: Sequence[IntArray], seeds: Sequence[int], n_jobs: int | None = None) -> list[Trained]:
         """Train on each set of columns, in threads; their number changes nothing.
 
         Parameters
@@ -113,31 +111,32 @@ class ForestsOnFeatures:
         seeds : sequence of int
         n_jobs : int, optional
         """
-        sizes = np.array([columns.size for columns in sets])
-        ascending = np.argsort(sizes, kind="stable")
+        ascending = np.argsort([columns.size for columns in sets], kind="stable")
         spread = np.linspace(0, len(sets) - 1, min(N_CHOOSING, len(sets))).round().astype(int)
         choosing = ascending[np.unique(spread)].tolist()
         run = Parallel(n_jobs=n_jobs, prefer="threads")
-        trained = dict(
-            zip(choosing, run(delayed(self._best)(sets[place], seeds[place]) for place in choosing), strict=True)
-        )
-        others = [place for place in range(len(sets)) if place not in trained]
-        nearest = [min(choosing, key=lambda known: abs(np.log(sizes[known] / sizes[place]))) for place in others]
-        alike = run(
-            delayed(self._like)(trained[known].settings, sets[place], seeds[place])
-            for known, place in zip(nearest, others, strict=True)
-        )
-        trained.update(zip(others, alike, strict=True))
-        return [trained[place].model for place in range(len(sets))]
+        known = run(delayed(self._best)(sets[place], seeds[place]) for place in choosing)
+        others = [place for place in range(len(sets)) if place not in choosing]
+        alike = self.trained_like(known, [sets[place] for place in others], [seeds[place] for place in others], n_jobs)
+        trained = dict(zip([*choosing, *others], [*known, *alike], strict=True))
+        return [trained[place] for place in range(len(sets))]
 
-    def _best(self, columns: IntArray, seed: int) -> _Trained:
+    def trained_like(
+        self, known: Sequence[Trained], sets: Sequence[IntArray], seeds: Sequence[int], n_jobs: int | None = None
+    ) -> list[Trained]:
+        """Train on each set of columns with the settings of the known trees that are on about as many."""
+
+        def train(columns: IntArray, seed: int) -> Trained:
+            nearest = min(known, key=lambda each: abs(np.log(each.n_columns / columns.size)))
+            forests = [self._bagged(settings, columns, seed)[0] for settings in nearest.settings]
+            return self._averaged(nearest.settings, forests, seed)
+
+        return list(Parallel(n_jobs=n_jobs, prefer="threads")(map(delayed(train), sets, seeds)))
+
+    def _best(self, columns: IntArray, seed: int) -> Trained:
         """Train on a set of columns with the settings that are best there."""
         chosen = self._judge.best_kinds(self._growing(columns, seed), self.leaf_sizes, columns.size)
         return self._averaged([each.settings for each in chosen], [each.trees for each in chosen], seed)
-
-    def _like(self, chosen: Sequence[TreeSettings], columns: IntArray, seed: int) -> _Trained:
-        """Train on a set of columns with settings that were chosen on another."""
-        return self._averaged(chosen, [self._bagged(settings, columns, seed)[0] for settings in chosen], seed)
 
     @property
     def _judge(self) -> OutOfBag:
@@ -162,10 +161,10 @@ class ForestsOnFeatures:
         trees, out_of_bag = bagged(grow, self.n_trees, self.weight, np.random.RandomState(seed), self.max_samples)
         return self.task.forest(trees, coded.n_features), out_of_bag
 
-    def _averaged(self, settings: Sequence[TreeSettings], forests: Sequence[Forest], seed: int) -> _Trained:
+    def _averaged(self, settings: Sequence[TreeSettings], forests: Sequence[Forest], seed: int) -> Trained:
         kind = AveragedTreesRegressor if self.task.classes is None else AveragedTrees
         model = kind(self.n_trees, min_samples_leaf=self.leaf_sizes, random_state=seed)
-        return _Trained(settings, model._take_trees(forests, settings).rest())
+        return Trained(model._take_trees(forests, settings).rest(), forests[0].n_features, settings)
 
 
 @lru_cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -23,10 +24,24 @@ from ipforest.walks import END
 BRANCHING_SIZE = 8
 """Examples part while a stage has fewer units than that."""
 
+MOST_COMPARED = 64
+"""Examples part by what so many units tell about them, those that tell most."""
+
 
 @dataclass(slots=True, eq=False)
-class _Plan:
-    """A stage before its model is trained, and the training examples that get there."""
+class Plan:
+    """A stage before its model is trained.
+
+    Parameters
+    ----------
+    units : tuple of Unit
+        Bought by then.
+    parts : list of ndarray of int64
+        The examples that get there, by the stage from which they come.
+    following : ndarray of int64
+        Numbers of the plans that follow, as in `Stage`.
+    router : DecisionTreeRegressor, optional
+    """
 
     units: tuple[Unit, ...]
     parts: list[IntArray]
@@ -34,13 +49,39 @@ class _Plan:
     router: DecisionTreeRegressor | None = None
 
 
-class _Planner:
-    """Plans stages level by level; those with the same units are one."""
+class Planner:
+    """Plans stages level by level; those with the same units are one.
 
-    def __init__(self, X: Array, worth: FloatArray, seller: Seller, max_branches: int, min_support: int) -> None:
-        self._X, self._worth, self._seller = X, worth, seller
+    Parameters
+    ----------
+    X : ndarray, shape (n_samples, n_features)
+        Training examples.
+    worth : ndarray of float64, shape (n_samples, n_units)
+        How much each unit tells about each example.
+    seller : Seller
+    max_branches, min_support : int
+        See `BranchingStages`.
+    worth_among : callable (rows) -> ndarray or None, optional
+        Measures that anew among examples that part further, shape (n_rows, n_units), if they are enough.
+
+    Attributes
+    ----------
+    plans : list of Plan
+        The first buys nothing; each comes before those that follow it.
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        worth: FloatArray,
+        seller: Seller,
+        max_branches: int,
+        min_support: int,
+        worth_among: Callable[[IntArray], FloatArray | None] = lambda rows: None,
+    ) -> None:
+        self._X, self._worth, self._seller, self._worth_among = X, worth, seller, worth_among
         self._max_branches, self._min_support = max_branches, min_support
-        self.plans = [_Plan((), [np.arange(X.shape[0])])]
+        self.plans = [Plan((), [np.arange(X.shape[0])])]
         level = range(1)
         for size in stage_sizes(len(seller.paid_units())):
             numbers: dict[tuple[Unit, ...], int] = {}
@@ -48,7 +89,7 @@ class _Planner:
                 self._extend(self.plans[plan], size, numbers)
             level = range(level.stop, len(self.plans))
 
-    def _extend(self, plan: _Plan, size: int, numbers: dict[tuple[Unit, ...], int]) -> None:
+    def _extend(self, plan: Plan, size: int, numbers: dict[tuple[Unit, ...], int]) -> None:
         """Send the examples of a stage on to stages of a size, new ones or those with numbers."""
         rows = np.concatenate(plan.parts)
         router, leaf = self._router(plan.units, rows)
@@ -60,7 +101,7 @@ class _Planner:
             units = tuple(sorted(more, key=lambda unit: unit.index))
             goals[node] = numbers.setdefault(units, len(self.plans))
             if goals[node] == len(self.plans):
-                self.plans.append(_Plan(units, []))
+                self.plans.append(Plan(units, []))
             self.plans[goals[node]].parts.append(part)
         one_goal = np.unique(goals[leaf]).size == 1
         plan.router, plan.following = (None, goals[leaf[:1]]) if one_goal else (router, goals)
@@ -70,9 +111,14 @@ class _Planner:
         seen = feature_sets([bought], self._seller)[-1]
         if not seen.size or self._max_branches == 1 or len(bought) >= BRANCHING_SIZE:
             return None, np.zeros(rows.size, dtype=np.int64)
+        anew = self._worth_among(rows)
+        if anew is not None:
+            self._worth[rows] = anew
         left = [unit for unit in self._seller.paid_units() if unit not in bought]
-        prices = prices_left(self._seller, left, bought)
-        ratios = self._worth[np.ix_(rows, np.array([unit.index for unit in left]))] / prices
+        numbers, prices = np.array([unit.index for unit in left]), prices_left(self._seller, left, bought)
+        worth = self._worth[rows].mean(axis=0)[numbers] / prices
+        best = np.sort(np.argsort(-worth, kind="stable")[:MOST_COMPARED])
+        ratios = self._worth[np.ix_(rows, numbers[best])] / prices[best]
         router = DecisionTreeRegressor(
             max_leaf_nodes=self._max_branches, min_samples_leaf=self._min_support, random_state=0
         )
@@ -159,14 +205,14 @@ class BranchingCascade(StagedEstimator):
         sets = feature_sets([order[:size] for size in stage_sizes(len(order))], seller)
         nested = stages_in_order(self._models(sets, X, y, given.weight_to_train), sets)
         worth = importance_to_each(X, y, is_classifier(self._inner)) @ features_of_units(seller)
-        plans = _Planner(X, worth, seller, self._stages.max_branches, self._stages.min_support).plans
+        plans = Planner(X, worth, seller, self._stages.max_branches, self._stages.min_support).plans
         if all(plan.router is None for plan in plans):
             return [nested]
         sets = feature_sets([plan.units for plan in plans[1:]], seller)
-        return [nested, _stages(plans, self._models(sets, X, y, given.weight_to_train), sets)]
+        return [nested, stages_of(plans, self._models(sets, X, y, given.weight_to_train), sets)]
 
 
-def _stages(plans: list[_Plan], models: list[Any], sets: list[IntArray]) -> tuple[Stage, ...]:
+def stages_of(plans: Sequence[Plan], models: Sequence[Any], sets: Sequence[IntArray]) -> tuple[Stage, ...]:
     """Put models and what they see into plans; before the first, one sees nothing where features are free."""
     n_before = len(sets) - len(plans)
     before = [Stage(model, features, np.array([1])) for model, features in zip(models, sets[:n_before], strict=False)]
@@ -175,3 +221,28 @@ def _stages(plans: list[_Plan], models: list[Any], sets: list[IntArray]) -> tupl
         for plan, model, features in zip(plans, models[n_before:], sets[n_before:], strict=True)
     )
     return (*before, *planned)
+
+
+def reaching(plans: Sequence[Plan], X: Array, seller: Seller) -> list[IntArray]:
+    """List which examples get to each plan, if none stops; others than the plans were made by.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+    X : ndarray, shape (n_samples, n_features)
+    seller : Seller
+
+    Returns
+    -------
+    list of ndarray of int64
+        Ascending.
+    """
+    reached = np.zeros((len(plans), X.shape[0]), dtype=bool)
+    reached[0] = True
+    for number, plan in enumerate(plans):
+        rows = np.flatnonzero(reached[number])
+        seen = feature_sets([plan.units], seller)[-1]
+        place = 0 if plan.router is None else plan.router.apply(X[np.ix_(rows, seen)])
+        goal = np.broadcast_to(plan.following[place], rows.shape)
+        reached[goal[goal != END], rows[goal != END]] = True
+    return [np.flatnonzero(row) for row in reached]

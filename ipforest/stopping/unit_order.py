@@ -161,10 +161,11 @@ def importance_to_each(X: Array, y: Array, classify: bool) -> FloatArray:
         See `local_importance`.
     """
     kind = RandomForestClassifier if classify else RandomForestRegressor
-    return local_importance(kind(50, min_samples_leaf=LOCAL_LEAF, random_state=0).fit(X, y), X)
+    fitted = kind(50, min_samples_leaf=LOCAL_LEAF, random_state=0).fit(X, y)
+    return local_importance(Forest.from_sklearn(fitted), X.astype(np.float32))
 
 
-def local_importance(forest: Any, X: Array) -> FloatArray:
+def local_importance(forest: Forest, X: Array) -> FloatArray:
     """Compute by how much the tests of each feature on an example's paths lower the impurity, averaged over trees.
 
     The mean over the examples that a tree was grown on is the importance of its features as scikit-learn has it, before
@@ -172,8 +173,8 @@ def local_importance(forest: Any, X: Array) -> FloatArray:
 
     Parameters
     ----------
-    forest : RandomForestClassifier or RandomForestRegressor
-    X : ndarray, shape (n_samples, n_features)
+    forest : Forest
+    X : ndarray of float32, shape (n_samples, n_features)
 
     Returns
     -------
@@ -184,16 +185,21 @@ def local_importance(forest: Any, X: Array) -> FloatArray:
     Sutera, Louppe, Huynh-Thu, Wehenkel, Geurts, "From global to local MDI variable importances for random forests and
     when they are Shapley values", NeurIPS 2021.
     """
-    told = np.zeros(X.shape)
-    for member in forest.estimators_:
-        tree = member.tree_
-        inner = np.flatnonzero(tree.children_left >= 0)
-        impurity = tree.weighted_n_node_samples * tree.impurity
-        below = impurity[tree.children_left[inner]] + impurity[tree.children_right[inner]]
-        gain = (impurity[inner] - below) / tree.weighted_n_node_samples[inner]
-        by_node = csr_array((gain, (inner, tree.feature[inner])), shape=(tree.node_count, X.shape[1]))
-        told += (member.decision_path(X) @ by_node).toarray()
-    mean: FloatArray = told / len(forest.estimators_)
+    inner, impurity, n = forest.internal_nodes, forest.weight * forest.impurity, X.shape[0]
+    told = np.zeros(forest.n_nodes)
+    told[inner] = impurity[inner] - impurity[forest.left[inner]] - impurity[forest.right[inner]]
+    told[inner] /= forest.weight[inner]
+    leaf = np.flatnonzero(forest.left < 0)
+    above, on_path = forest.parent[leaf], []
+    while leaf.size:
+        leaf, above = leaf[above >= 0], above[above >= 0]
+        on_path.append((leaf, above))
+        above = forest.parent[above]
+    leaves, tests = (np.concatenate(numbers) for numbers in zip(*on_path, strict=True))
+    by_leaf = csr_array((told[tests], (leaves, forest.feature[tests])), shape=(forest.n_nodes, forest.n_features))
+    reached = forest.leaves(X).T.ravel()
+    paths = (np.ones(reached.size), reached, np.arange(0, reached.size + 1, forest.n_trees))
+    mean: FloatArray = (csr_array(paths, shape=(n, forest.n_nodes)) @ by_leaf).toarray() / forest.n_trees
     return mean
 
 

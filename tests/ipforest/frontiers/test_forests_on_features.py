@@ -32,8 +32,8 @@ def forests(X: Any, y: Any, n_trees: int = 4, leaf_sizes: Sequence[int] = (1, 20
 @pytest.fixture(scope="module")
 def trained() -> tuple[Any, Any, Any]:
     X, y = load_breast_cancer(return_X_y=True)
-    models = [forests(X[:200], y[:200]).trained(SETS, range(6), n_jobs=n_jobs) for n_jobs in (None, 2)]
-    return models, X[200:], y[200:]
+    trained = [forests(X[:200], y[:200]).trained(SETS, range(6), n_jobs=n_jobs) for n_jobs in (None, 2)]
+    return [[each.model for each in models] for models in trained], X[200:], y[200:]
 
 
 def test_the_number_of_threads_changes_nothing(trained: tuple[Any, Any, Any]) -> None:
@@ -84,8 +84,8 @@ def test_settings_are_kept_from_the_nearest_set_on_which_they_were_chosen(traine
 def test_larger_leaves_are_chosen_where_labels_are_noise() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 1)), rng.integers(0, 2, 200)
-    (model,) = forests(X, y, 20).trained([np.array([0])], [0])
-    assert set(model.min_samples_leaf_) == {20}
+    (trained,) = forests(X, y, 20).trained([np.array([0])], [0])
+    assert set(trained.model.min_samples_leaf_) == {20}
 
 
 def test_splits_choose_from_so_many_features() -> None:

@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import proofs
 from ipforest import BranchingCascade, BranchingStages, FeatureCosts, NestedCascade, datasets
+from ipforest.ensemble.forest import Forest
 from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.stages import END
@@ -72,7 +73,7 @@ def test_parts_have_support(cascade: BranchingCascade) -> None:
 def test_local_importance_is_importance_on_average() -> None:
     for kind in (RandomForestClassifier, RandomForestRegressor):
         forest = kind(1, max_features=0.5, bootstrap=False, random_state=0).fit(X[TRAINED], Y[TRAINED])
-        mean = local_importance(forest, X[TRAINED]).mean(axis=0)
+        mean = local_importance(Forest.from_sklearn(forest), X[TRAINED].astype(np.float32)).mean(axis=0)
         np.testing.assert_allclose(mean / mean.sum(), forest.feature_importances_)
 
 
