@@ -28,6 +28,7 @@ from zlib import crc32
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
+from unimodular_matrices import network_to_glue, three_sum, transposed_network_to_glue, two_sum
 
 from formulations.arrays import linear_program
 from formulations.specification import specify
@@ -43,12 +44,6 @@ from proofs.crosschecks.random_checks import draw_question
 from proofs.crosschecks.random_instances import draw_knapsack, integers_of, random_instance
 from proofs.unimodularity.known_matrices import r10_hoffman, random_network_matrix
 from tests.proofs.certificates.handmade import PathClaim, PruningClaim, claims_of
-from tests.proofs.unimodularity.test_total_unimodularity import (
-    network_to_glue,
-    three_sum,
-    transposed_network_to_glue,
-    two_sum,
-)
 
 ROOT = Path(__file__).parent.parent
 Rng = np.random.Generator
