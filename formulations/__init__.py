@@ -62,8 +62,6 @@ from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import LinearProgram
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from formulations.solver_answers import SolversTable
     from ipforest.results import BudgetResult, PruningResult
     from proofs.study.study import Study

@@ -13,14 +13,13 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from formulations import indexing
 from formulations.base import Formulation, ModelSpecification, Network
-from formulations.specification import objective_coefficients
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest._internal.rational import exact_sum
 from ipforest.ensemble.routing import accumulate_to_ancestors
 from ipforest.instance import PruningInstance
-from ipforest.solvers.linear_program import Block, Labels, LinearProgram
+from ipforest.solvers.linear_program import Block, Labels, LinearProgram, selection
 
-__all__ = ["ArrayFormulation", "LeafFormulation", "Rows", "forest_with_star", "linear_program", "selection"]
+__all__ = ["ArrayFormulation", "LeafFormulation", "Rows", "forest_with_star", "linear_program"]
 
 
 def linear_program(specification: ModelSpecification) -> LinearProgram:
@@ -69,7 +68,8 @@ class ArrayFormulation(Formulation):
 
     def linear_program(self, specification: ModelSpecification) -> LinearProgram:
         """Write the program block by block."""
-        columns, rows = self.columns(specification.instance), self.rows(specification)
+        instance, (p, q) = specification.instance, specification.weights
+        columns, rows = self.columns(instance), self.rows(specification)
         widths, heights = [len(block) for block in columns], [len(block.labels) for block in rows]
         A = vstack(
             [
@@ -85,16 +85,16 @@ class ArrayFormulation(Formulation):
             format="csr",
         )
         A.sort_indices()
-        coefficients = objective_coefficients(specification)
-        costs = [coefficients.tree, *(np.zeros(width) for width in widths[1:-1])]
+        tree, constant = self.tree_objective(instance, p, q)
+        costs = [tree, *(np.zeros(width) for width in widths[1:-1])]
         if len(columns) > 1:
-            costs.append(coefficients.acquisition)
+            costs.append(p * instance.acquisition_cost)
         return LinearProgram(
             A=A,
             senses=np.repeat(np.array([block.sense for block in rows], dtype="<U2"), heights),
             rhs=np.repeat(np.array([block.right for block in rows], dtype=np.float64), heights),
-            objective=np.concatenate(costs),
-            constant=coefficients.constant,
+            objective=np.concatenate(costs, dtype=np.float64),
+            constant=float(constant),
             lower=np.zeros(A.shape[1]),
             upper=np.ones(A.shape[1]),
             integer=np.full(A.shape[1], not specification.relaxed),
@@ -124,10 +124,7 @@ class LeafFormulation(ArrayFormulation):
 
     def kept_shares(self, specification: ModelSpecification, values: FloatArray) -> FloatArray:
         """Compute 1 less the sum of z over p(h)."""
-        instance = specification.instance
-        offsets, ancestors = indexing.ancestor_lists(instance)
-        shares: FloatArray = 1 - np.add.reduceat(values[ancestors], offsets[:-1])[instance.internal_nodes]
-        return shares
+        return indexing.kept_reader(specification.instance)(values)
 
     def tree_objective(self, instance: PruningInstance, p: int, q: int) -> tuple[IntArray, int]:
         """Return errors less the split costs that stopping saves, and all split costs."""
@@ -166,17 +163,11 @@ def use_paths(instance: PruningInstance) -> csr_array:
     return path_matrix(instance)[instance.internal_nodes[instance.triple_node]]
 
 
-def selection(columns: npt.NDArray[np.integer], width: int) -> csr_array:
-    """One row for each of `columns`, with a 1 in that column."""
-    return csr_array((np.ones(columns.size), columns, np.arange(columns.size + 1)), shape=(columns.size, width))
-
-
 def budget_row(instance: PruningInstance, formulation: ArrayFormulation) -> tuple[list[csr_array | None], int]:
     """Return the entries of a row that holds the cost, in cost units, and the cost's constant."""
     tree, constant = formulation.tree_objective(instance, 1, 0)
     between = [None] * (len(formulation.columns(instance)) - 2)
-    ends = (csr_array(part.astype(np.float64)[None, :]) for part in (tree, instance.acquisition_cost))
-    first, last = ends
+    first, last = (csr_array(part.astype(np.float64)[None, :]) for part in (tree, instance.acquisition_cost))
     return [first, *between, last], constant
 
 

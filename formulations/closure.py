@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from formulations._pyomo import pyo
-from formulations.arrays import ArrayFormulation, Rows, acquisitions, first_uses, forest_with_star, needs, selection
+from formulations.arrays import ArrayFormulation, Rows, acquisitions, first_uses, forest_with_star, needs
 from formulations.base import HERE, ModelSize, ModelSpecification, Network
-from formulations.components import acquisition_costs, empty_model, variables
+from formulations.components import acquisition_costs, empty_model, errors_left, variables
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest._internal.rational import exact_sum
 from ipforest.instance import PruningInstance
-from ipforest.solvers.linear_program import Block
+from ipforest.solvers.linear_program import Block, selection
 
 
 class Closure(ArrayFormulation):
@@ -47,7 +47,7 @@ class Closure(ArrayFormulation):
         model.acquired_where_kept = pyo.Constraint(list(model.data.first_use), rule=acquired_where_kept)
         p, q = specification.weights
         model.objective = pyo.Objective(
-            expr=q * errors_left(model) + p * (acquisition_costs(model) + test_costs(model))
+            expr=q * errors_left(model.x, model.data, model.data.e) + p * (acquisition_costs(model) + test_costs(model))
         )
         return model
 
@@ -104,21 +104,6 @@ def kept_under_parent(model: Any, h: int) -> Any:
 def acquired_where_kept(model: Any, t: int, k: int, i: int) -> Any:
     """x_u <= w_{k,i} at u = u_{t,k,i}: a test that stays needs its unit for each example."""
     return model.x[model.data.first_use[t, k, i]] <= model.w[k, i]
-
-
-def errors_left(model: Any) -> Any:
-    """Errors of the bare roots less the gains of the tests that stay."""
-    data = model.data
-    gain = dict.fromkeys(data.internal, 0)
-    bare_roots = 0
-    for h, path in data.path.items():
-        if h in gain:
-            gain[h] += data.e[h]
-        if len(path) > 1:
-            gain[path[-2]] -= data.e[h]
-        else:
-            bare_roots += data.e[h]
-    return bare_roots - pyo.quicksum(gain[h] * model.x[h] for h in data.internal)
 
 
 def test_costs(model: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from formulations._pyomo import pyo
@@ -34,6 +34,20 @@ def leaf_model(specification: ModelSpecification) -> Any:
 def errors(model: Any) -> Any:
     """Errors of the pruned trees, sum e_h z_h: optimal-pruning paper, (1)."""
     return pyo.quicksum(model.data.e[h] * model.z[h] for h in model.data.nodes)
+
+
+def errors_left(x: Any, data: ModelData, errors: Mapping[int, int] | Sequence[int]) -> Any:
+    """Errors of the bare roots less the gains of the tests that stay, of errors by node."""
+    gain = dict.fromkeys(data.internal, 0)
+    bare_roots = 0
+    for h, path in data.path.items():
+        if h in gain:
+            gain[h] += errors[h]
+        if len(path) > 1:
+            gain[path[-2]] -= errors[h]
+        else:
+            bare_roots += errors[h]
+    return bare_roots - pyo.quicksum(value * x[h] for h, value in gain.items())
 
 
 def acquisition_costs(model: Any) -> Any:

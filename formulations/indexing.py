@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import IntArray
+from ipforest._internal.arrays import FloatArray, Int32Array, IntArray
 from ipforest.instance import PruningInstance
 
-__all__ = ["ancestor_lists", "nodes_below_first_use", "tree_leaves", "triple_index"]
+__all__ = ["ancestor_lists", "kept_reader", "nodes_below_first_use", "required_leaves", "tree_leaves", "triple_index"]
 
 
 def tree_leaves(instance: PruningInstance) -> IntArray:
@@ -29,8 +31,14 @@ def ancestor_lists(instance: PruningInstance) -> tuple[IntArray, npt.NDArray[np.
     return offsets, ancestors
 
 
-def nodes_below_first_use(instance: PruningInstance) -> tuple[IntArray, npt.NDArray[np.int32]]:
-    """List the nodes strictly below each triple's first use on its example's path: triple and node of each.
+def kept_reader(instance: PruningInstance) -> Callable[[FloatArray], FloatArray]:
+    """Return what reads x_h = 1 - sum of z over p(h), shape (n_internal,), from the z of all nodes."""
+    offsets, ancestors = ancestor_lists(instance)
+    return lambda z: 1 - np.add.reduceat(z[ancestors], offsets[:-1])[instance.internal_nodes]
+
+
+def required_leaves(instance: PruningInstance) -> Int32Array:
+    """Return the leaf of each example in each tree, shape (n_trees, n_examples).
 
     Raises
     ------
@@ -39,8 +47,19 @@ def nodes_below_first_use(instance: PruningInstance) -> tuple[IntArray, npt.NDAr
     """
     if instance.example_leaf is None:
         raise ValueError("instance: expected example_leaf, the leaf of each example in each tree, got None")
+    return instance.example_leaf
+
+
+def nodes_below_first_use(instance: PruningInstance) -> tuple[IntArray, npt.NDArray[np.int32]]:
+    """List the nodes strictly below each triple's first use on its example's path: triple and node of each.
+
+    Raises
+    ------
+    ValueError
+        The instance holds no ``example_leaf``.
+    """
     tree, _, example = triple_index(instance)
-    leaf = instance.example_leaf[tree, example]
+    leaf = required_leaves(instance)[tree, example]
     first_use = instance.internal_nodes[instance.triple_node]
     offsets, ancestors = ancestor_lists(instance)
     count = (instance.node_depth[leaf] - instance.node_depth[first_use]).astype(np.int64)

@@ -8,12 +8,12 @@ import numpy as np
 
 from formulations import indexing
 from formulations._pyomo import pyo
-from formulations.arrays import LeafFormulation, Rows, needs, selection
+from formulations.arrays import LeafFormulation, Rows, needs
 from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize, ModelSpecification
 from formulations.components import errors_and_costs, leaf_model, variables
 from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
-from ipforest.solvers.linear_program import Block
+from ipforest.solvers.linear_program import Block, selection
 
 
 class IP1(LeafFormulation):

@@ -17,14 +17,13 @@ from formulations.arrays import (
     leaf_choices,
     needs,
     path_ends,
-    selection,
     use_paths,
 )
 from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize, ModelSpecification, Network
 from formulations.components import errors_and_costs, leaf_model, usage_anywhere, usage_in_tree, variables
 from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
-from ipforest.solvers.linear_program import Block
+from ipforest.solvers.linear_program import Block, selection
 
 
 class IP3(LeafFormulation):

@@ -160,8 +160,8 @@ class ModelledFormulation(Formulation):
                 f"{self.name}: expected variables x over the internal nodes or z over all nodes, or a decoder "
                 "(register(..., decode=)), got neither"
             )
-        offsets, ancestors = indexing.ancestor_lists(instance)
-        return lambda values: 1 - np.add.reduceat(values[z][ancestors], offsets[:-1])[instance.internal_nodes]
+        read = indexing.kept_reader(instance)
+        return lambda values: read(values[z])
 
     def _decoded(self, decode: Decoder, model: Any, instance: PruningInstance, values: FloatArray) -> FloatArray:
         from formulations import models

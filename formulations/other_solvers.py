@@ -206,11 +206,8 @@ def _minimises(model: Any) -> bool:
 
 
 def _is_feasible(program: Any, values: Any) -> bool:
-    left = program.A @ values
-    low, high = left >= program.row_lower - AGREES, left <= program.row_upper + AGREES
-    inside = (values >= program.lower - AGREES) & (values <= program.upper + AGREES)
     whole = ~program.integer | (np.abs(values - np.rint(values)) <= AGREES)
-    return bool(low.all() and high.all() and inside.all() and whole.all())
+    return bool(program.violation(values) <= AGREES and whole.all())
 
 
 def _is_available(interface: str) -> bool:

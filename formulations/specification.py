@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-
-import numpy as np
-import numpy.typing as npt
 
 from formulations.base import Formulation, ModelSpecification
 from formulations.registry import formulation
@@ -16,7 +12,7 @@ from ipforest.instance import PruningInstance, require_instance
 FLOAT_SAFE = 2**53
 """From here on floats do not tell integers apart."""
 
-__all__ = ["Coefficients", "objective_coefficients", "specify"]
+__all__ = ["specify"]
 
 
 def specify(
@@ -63,30 +59,6 @@ def specify(
     )
     _check_range(instance, *specification.weights)
     return specification
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Coefficients:
-    """The objective: of the tree variables (z or x), of each acquisition w, and the constant.
-
-    Parameters
-    ----------
-    tree : ndarray of float64, shape (n_nodes,) or (n_internal,) for ``closure``
-    acquisition : ndarray of float64, shape (n_acquisitions,)
-    constant : float
-    """
-
-    tree: npt.NDArray[np.float64]
-    acquisition: npt.NDArray[np.float64]
-    constant: float
-
-
-def objective_coefficients(specification: ModelSpecification) -> Coefficients:
-    """Return the objective's coefficients: integers, in floats."""
-    instance, (p, q) = specification.instance, specification.weights
-    tree, constant = specification.formulation.tree_objective(instance, p, q)
-    acquisition = (p * instance.acquisition_cost).astype(np.float64)
-    return Coefficients(tree.astype(np.float64), acquisition, float(constant))
 
 
 def _check_range(instance: PruningInstance, p: int, q: int) -> None:

@@ -54,21 +54,34 @@ def _exact_quotient(numerator: Number, denominator: Number) -> Number:
 
 
 def solve_square(rows: Sequence[Sequence[Number]], right: Sequence[Number]) -> list[Fraction] | None:
-    """Solve a square system exactly by Gauss-Jordan elimination; None when it is singular."""
-    size = len(rows)
-    work = [[Fraction(value) for value in row] + [Fraction(b)] for row, b in zip(rows, right, strict=True)]
-    for k in range(size):
-        pivot_row = next((i for i in range(k, size) if work[i][k] != 0), None)
-        if pivot_row is None:
-            return None
-        work[k], work[pivot_row] = work[pivot_row], work[k]
-        pivot = work[k][k]
-        work[k] = [value / pivot for value in work[k]]
-        for i in range(size):
-            factor = work[i][k]
-            if i != k and factor != 0:
-                work[i] = [a - factor * b for a, b in zip(work[i], work[k], strict=True)]
-    return [row[-1] for row in work]
+    """Solve a square system exactly; None when it is singular."""
+    reduced, pivots = reduced_rows([(*row, b) for row, b in zip(rows, right, strict=True)])
+    return [row[-1] for row in reduced] if pivots == list(range(len(rows))) else None
+
+
+def reduced_rows(rows: Sequence[Sequence[Number]]) -> tuple[list[list[Fraction]], list[int]]:
+    """Bring rows into reduced echelon form by Gauss-Jordan elimination; return them and the columns of the pivots."""
+    work = [[Fraction(value) for value in row] for row in rows]
+    pivots: list[int] = []
+    for column in range(len(work[0]) if work else 0):
+        place = len(pivots)
+        found = next((i for i in range(place, len(work)) if work[i][column] != 0), None)
+        if found is None:
+            continue
+        work[place], work[found] = work[found], work[place]
+        pivot = work[place][column]
+        work[place] = [value / pivot for value in work[place]]
+        for i in range(len(work)):
+            factor = work[i][column]
+            if i != place and factor != 0:
+                work[i] = [a - factor * b for a, b in zip(work[i], work[place], strict=True)]
+        pivots.append(column)
+    return work, pivots
+
+
+def independent_rows(rows: Sequence[Sequence[Number]]) -> list[int]:
+    """Choose rows, the first ones, that are linearly independent and span all."""
+    return reduced_rows(list(zip(*rows, strict=True)))[1]
 
 
 def rank(rows: Sequence[Sequence[Number]]) -> int:

@@ -28,6 +28,7 @@ from zlib import crc32
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
+from unimodular_matrices import network_to_glue, three_sum, transposed_network_to_glue, two_sum
 
 from formulations.arrays import linear_program
 from formulations.specification import specify
@@ -40,15 +41,9 @@ from proofs.crosschecks.brute_force import prunings
 from proofs.crosschecks.definition import Definition, error_on_frontier, lower_frontier
 from proofs.crosschecks.methods import crosscheck
 from proofs.crosschecks.random_checks import draw_question
-from proofs.crosschecks.random_instances import draw_knapsack, random_instance
+from proofs.crosschecks.random_instances import draw_knapsack, integers_of, random_instance
 from proofs.unimodularity.known_matrices import r10_hoffman, random_network_matrix
 from tests.proofs.certificates.handmade import PathClaim, PruningClaim, claims_of
-from tests.proofs.unimodularity.test_total_unimodularity import (
-    network_to_glue,
-    three_sum,
-    transposed_network_to_glue,
-    two_sum,
-)
 
 ROOT = Path(__file__).parent.parent
 Rng = np.random.Generator
@@ -77,11 +72,6 @@ def part(attack: Callable[[Rng], None]) -> Callable[[Rng], None]:
     """Enter a function among the parts."""
     PARTS[attack.__name__.replace("_", "-")] = Part(attack)
     return attack
-
-
-def integers(rng: Rng) -> Callable[[int, int], int]:
-    """Return a source of integers for `draw_instance` and `draw_knapsack`."""
-    return lambda low, high: int(rng.integers(low, high + 1))
 
 
 def stretched(rng: Rng, instance: PruningInstance) -> PruningInstance:
@@ -168,7 +158,7 @@ def searched(instance: PruningInstance, max_points: int | None = None, small: in
 @part
 def branch_and_bound(rng: Rng) -> None:
     """Budgets where greed fails, against HiGHS on the 0-1 program; one of eight on a fitted forest."""
-    instance = fitted_forest(rng) if rng.integers(8) == 0 else draw_knapsack(integers(rng), 14)
+    instance = fitted_forest(rng) if rng.integers(8) == 0 else draw_knapsack(integers_of(rng), 14)
     budget = instance.total_cost * instance.cost_unit * Fraction(int(rng.integers(5, 95)), 100)
     result = solve_budget(instance, budget, "mip", time_limit=HIGHS_SECONDS)
     printed = run_highs(linear_program(specify("lp1", instance, budget=budget)), time_limit=HIGHS_SECONDS)

@@ -126,8 +126,8 @@ MUTATIONS = (
     Mutation(
         "branch and bound leaves out what costs the whole budget",
         "ipforest/solvers/branch_and_bound.py",
-        "units - units % step if step else units",
-        "max(units - step, 0) if step else units",
+        "below(budget_units(whole, relaxed.budget) + 1)",
+        "below(budget_units(whole, relaxed.budget))",
     ),
     Mutation(
         "the path leaves out what costs the whole budget",

@@ -14,7 +14,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
-from ipforest import Forest, Pruning
+from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, datasets
 
 N_FEATURES = 7
 LABELS = np.array(["ant", "bee", "cat"])
@@ -98,3 +98,10 @@ def random_pruning(forest: Forest, seed: int, keep: float = 0.7) -> Pruning:
         parent = int(forest.parent[node])
         kept[position] = rng.random() < keep and (parent < 0 or kept[number[parent]])
     return Pruning(kept)
+
+
+def breast_cancer_instance(n_trees: int) -> PruningInstance:
+    """Fit a forest on half of breast_cancer and price the other half: features cost 1 to 4."""
+    data = datasets.load("breast_cancer")
+    model = RandomForestClassifier(n_trees, random_state=0).fit(data.X[::2], data.y[::2])
+    return PruningInstance.from_forest(Forest.from_sklearn(model), data.X[1::2], FeatureCosts(1 + np.arange(30) % 4))

@@ -26,6 +26,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from edited_models import unpacked
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
@@ -159,12 +160,6 @@ def by_arrays(draw: st.DrawFn, data: bytes) -> bytes:
         elif what == "bytes" and values.size:
             members[name] = members[name][:-1] + draw(st.binary(min_size=1, max_size=1))
     return packed(sealed(members).items())
-
-
-def unpacked(data: bytes) -> Members:
-    """Return the members of an archive."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def packed(members: Any, method: int = zipfile.ZIP_STORED, comment: bytes = b"") -> bytes:

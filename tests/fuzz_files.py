@@ -640,24 +640,24 @@ def _unfinished(random: Random, folder: Path) -> Case:
 
 TABLES_OF_NUMBERS: tuple[Edit, ...] = (*TEXTS, repeated)
 COMPRESSED: tuple[Edit, ...] = (*PLAIN, edited_inside, edited_inside, unpacked_to_more)
+DISTRIBUTED: dict[int, tuple[str, str, tuple[Edit, ...]]] = {
+    0: ("forest", "covtype.data", TABLES_OF_NUMBERS),
+    1: ("forest", "covtype.data.gz", COMPRESSED),
+    2: ("miniboone", "MiniBooNE_PID.txt", TABLES_OF_NUMBERS),
+    4: ("cifar10", "cifar-10-binary.tar.gz", (*COMPRESSED, *[with_member] * 4)),
+    6: ("german", "german.dat", TEXTS),
+}
+"""By the number that is drawn: data set, file and edits; 3 are the files of MNIST, 5 those of Turney's costs."""
 
 
 def _data(random: Random, folder: Path) -> Case:
     """Edit data as publishers distribute them, and Turney's test costs."""
     into = ["--folder", str(folder / "edited" / "data")]
-    choice = random.integers(7)
-    if choice == 6:
-        file = _edited(folder, "german.dat", TEXTS, random)
-        return Case("data", file, ["data", "german", str(file), *into])
-    if choice == 0:
-        file = _edited(folder, "covtype.data", TABLES_OF_NUMBERS, random)
-        return Case("data", file, ["data", "forest", str(file), *into])
-    if choice == 1:
-        file = _edited(folder, "covtype.data.gz", COMPRESSED, random)
-        return Case("data", file, ["data", "forest", str(file), *into])
-    if choice == 2:
-        file = _edited(folder, "MiniBooNE_PID.txt", TABLES_OF_NUMBERS, random)
-        return Case("data", file, ["data", "miniboone", str(file), *into])
+    choice = int(random.integers(7))
+    if choice in DISTRIBUTED:
+        name, source, edits = DISTRIBUTED[choice]
+        file = _edited(folder, source, edits, random)
+        return Case("data", file, ["data", name, str(file), *into])
     if choice == 3:
         shutil.copytree(folder / "idx", folder / "edited" / "idx", dirs_exist_ok=True)
         name = str(random.choice(sorted(file.name for file in (folder / "idx").iterdir())))
@@ -666,9 +666,6 @@ def _data(random: Random, folder: Path) -> Case:
         return Case(
             "data", _write(folder, f"idx/{name}", content), ["data", "mnist", str(folder / "edited/idx"), *into]
         )
-    if choice == 4:
-        file = _edited(folder, "cifar-10-binary.tar.gz", (*COMPRESSED, *[with_member] * 4), random)
-        return Case("data", file, ["data", "cifar10", str(file), *into])
     for ending in ("cost", "expense", "group", "delay"):
         _write(folder, f"heart.{ending}", (folder / f"heart.{ending}").read_bytes())
     file = _edited(folder, f"heart.{random.choice(['cost', 'expense', 'group', 'delay'])}", TABLES_OF_NUMBERS, random)

@@ -281,8 +281,8 @@ def run(case: Case) -> str:
     return "compared"
 
 
-def check_predictions(case: Case, model: Any, trees: Any, X: Any, tolerance: float = 1e-9) -> None:
-    tolerance = 2e-5 if case.library == "xgboost" else tolerance
+def check_predictions(case: Case, model: Any, trees: Any, X: Any) -> None:
+    tolerance = 2e-5 if case.library == "xgboost" else 1e-9
     if case.classes is None:
         expected = np.asarray(model.predict(X), dtype=np.float64)
         np.testing.assert_allclose(trees.predict(X), expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
@@ -354,14 +354,13 @@ def check_prices(case: Case, model: Any, trees: Any) -> None:
 def paths_of(case: Case, model: Any, trees: Any, X: Any) -> Any:
     """Find which features each example's decision paths test, by the library's own paths where it tells them."""
     members = getattr(model, "estimators_", [model])
+    used = np.zeros((len(X), case.n_features), dtype=bool)
     if case.library == "forest" and not hasattr(model, "estimators_features_") and hasattr(members[0], "decision_path"):
-        used = np.zeros((len(X), case.n_features), dtype=bool)
         for member in members:
             passed = member.decision_path(np.asarray(X)).toarray().astype(bool)
             for node in np.flatnonzero(member.tree_.children_left >= 0):
                 used[passed[:, node], member.tree_.feature[node]] = True
         return used
-    used = np.zeros((len(X), case.n_features), dtype=bool)
     for tree, start in zip(trees.apply(X).T, trees.tree_offsets[:-1].tolist(), strict=True):
         for example, leaf in enumerate(tree.tolist()):
             node = int(trees.parent[start + leaf])

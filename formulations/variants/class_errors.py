@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from formulations._pyomo import pyo
-from formulations.model_data import ModelData
+from formulations.components import errors_left
 from formulations.modelled import ModelledFormulation
 from formulations.variants.closures import closure, kept_nodes, standard
 from ipforest.instance import PruningInstance
@@ -45,7 +45,7 @@ def class_budgets(share: object = "1/2", errors: ClassErrors = halves) -> Modell
         program, data = closure(instance)
         counts = errors(instance)
         program.class_budget = pyo.Constraint(
-            range(len(counts)), rule=lambda m, c: _within(_errors(m, data, counts[c]), most(instance, counts[c]))
+            range(len(counts)), rule=lambda m, c: _within(errors_left(m.x, data, counts[c]), most(instance, counts[c]))
         )
         program.objective = pyo.Objective(expr=program.error + float(lam) * program.cost)
         return program
@@ -65,7 +65,7 @@ def worst_class(errors: ClassErrors = halves) -> ModelledFormulation:
         counts = errors(instance)
         program.worst = pyo.Var(bounds=(0, max(1, sum(map(sum, counts)))))
         program.worst_of_all = pyo.Constraint(
-            range(len(counts)), rule=lambda m, c: _errors(m, data, counts[c]) <= m.worst
+            range(len(counts)), rule=lambda m, c: errors_left(m.x, data, counts[c]) <= m.worst
         )
         program.objective = pyo.Objective(expr=float(instance.error_unit) * program.worst + float(lam) * program.cost)
         return program
@@ -81,19 +81,6 @@ def _total(instance: PruningInstance, counts: list[int], pruning: Pruning) -> in
     """Add up a class's errors where the examples stop: at nodes without a test whose parent keeps its own."""
     kept, parents = kept_nodes(instance, pruning), instance.node_parent.tolist()
     return sum(e for h, e in enumerate(counts) if h not in kept and (parents[h] < 0 or parents[h] in kept))
-
-
-def _errors(model: Any, data: ModelData, counts: list[int]) -> Any:
-    gain = dict.fromkeys(data.internal, 0)
-    roots = 0
-    for h, path in data.path.items():
-        if h in gain:
-            gain[h] += counts[h]
-        if len(path) > 1:
-            gain[path[-2]] -= counts[h]
-        else:
-            roots += counts[h]
-    return roots - pyo.quicksum(value * model.x[h] for h, value in gain.items() if value)
 
 
 def _within(expression: Any, most: int) -> Any:

@@ -7,11 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from formulations._pyomo import pyo
+from formulations.components import errors_left
 from formulations.model_data import ModelData, Pair
 from ipforest.instance import PruningInstance
 from ipforest.results import Pruning
 
-__all__ = ["bought", "closure", "kept_nodes", "standard", "unit_prices"]
+__all__ = ["bought", "closure", "kept_nodes", "standard", "unit_prices", "with_more"]
 
 
 def closure(instance: PruningInstance, more_pairs: Iterable[Pair] = ()) -> tuple[Any, ModelData]:
@@ -37,11 +38,8 @@ def closure(instance: PruningInstance, more_pairs: Iterable[Pair] = ()) -> tuple
     model.bought_where_kept = pyo.Constraint(
         list(data.first_use), rule=lambda m, t, k, i: m.x[data.first_use[t, k, i]] <= m.w[k, i]
     )
-    gain = dict(zip(data.internal, instance.gain.tolist(), strict=True))
-    roots = sum(data.e[h] for h, path in data.path.items() if len(path) == 1)
-    error = roots - pyo.quicksum(gain[h] * model.x[h] for h in data.internal)
-    prices = {pair: data.c.get(pair, unit_prices(data)[pair[0]]) for pair in pairs}
-    cost = pyo.quicksum(price * model.w[pair] for pair, price in prices.items())
+    error = errors_left(model.x, data, data.e)
+    cost = pyo.quicksum(price * model.w[pair] for pair, price in _prices(data, pairs).items())
     cost += pyo.quicksum(data.s[h] * model.x[h] for h in data.internal)
     model.error = pyo.Expression(expr=float(instance.error_unit) * error)
     model.cost = pyo.Expression(expr=float(instance.cost_unit) * cost)
@@ -67,7 +65,19 @@ def bought(instance: PruningInstance, pruning: Pruning) -> set[Pair]:
     return {(k, i) for (_, k, i), h in ModelData.of(instance).first_use.items() if h in kept}
 
 
+def _prices(data: ModelData, pairs: Iterable[Pair]) -> dict[Pair, int]:
+    """Return the price of each pair, in cost units; where no tree needs it, that of its unit."""
+    of_units = unit_prices(data)
+    return {pair: data.c.get(pair, of_units[pair[0]]) for pair in pairs}
+
+
 def standard(instance: PruningInstance, lam: Fraction, pruning: Pruning) -> Fraction:
     """Return ``error + lam * cost``."""
     error, cost = instance.evaluate(pruning)
     return error + lam * cost
+
+
+def with_more(instance: PruningInstance, lam: Fraction, pruning: Pruning, pairs: Iterable[Pair]) -> Fraction:
+    """Return ``error + lam * cost`` where these are bought, too."""
+    paid = sum(_prices(ModelData.of(instance), pairs).values())
+    return standard(instance, lam, pruning) + lam * instance.cost_unit * paid

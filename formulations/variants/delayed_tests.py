@@ -7,9 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from formulations._pyomo import pyo
-from formulations.model_data import ModelData, Pair
+from formulations.indexing import required_leaves
+from formulations.model_data import ModelData
 from formulations.modelled import ModelledFormulation
-from formulations.variants.closures import bought, closure, kept_nodes, standard, unit_prices
+from formulations.variants.closures import bought, closure, kept_nodes, with_more
 from ipforest.instance import PruningInstance
 from ipforest.results import Pruning
 
@@ -62,10 +63,9 @@ def delayed_tests(delayed: Delayed = first_unit) -> ModelledFormulation:
         return program
 
     def worth(instance: PruningInstance, lam: Fraction, pruning: Pruning) -> Fraction:
-        data, pairs, kept = ModelData.of(instance), bought(instance, pruning), kept_nodes(instance, pruning)
-        more: set[Pair] = {(k, i) for h, k, i in rows(instance) if h in kept} - pairs
-        paid = sum(data.c.get(pair, unit_prices(data)[pair[0]]) for pair in more)
-        return standard(instance, lam, pruning) + lam * instance.cost_unit * paid
+        kept = kept_nodes(instance, pruning)
+        needed = {(k, i) for h, k, i in rows(instance) if h in kept}
+        return with_more(instance, lam, pruning, needed - bought(instance, pruning))
 
     return ModelledFormulation(
         "delayed-tests", model, worth=worth, integral=True, routing=True, reason="x <= w is one more arc of a closure"
@@ -74,7 +74,5 @@ def delayed_tests(delayed: Delayed = first_unit) -> ModelledFormulation:
 
 def _passing(instance: PruningInstance, data: ModelData, node: int) -> list[int]:
     """Return the examples whose path leads through a node."""
-    leaves = instance.example_leaf
-    if leaves is None:
-        raise ValueError("instance: expected example_leaf, the leaf of each example in each tree, got None")
+    leaves = required_leaves(instance)
     return [i for i in range(instance.n_examples) if any(node in data.path[leaf] for leaf in leaves[:, i].tolist())]

@@ -22,7 +22,7 @@ def leaves_per_tree(most: int = 2) -> ModelledFormulation:
     most : int
         L.
     """
-    return _limited("leaves-per-tree", most, lambda instance: _by_tree(instance))
+    return _limited("leaves-per-tree", most, _by_tree)
 
 
 def leaves_in_all(most: int = 4) -> ModelledFormulation:

@@ -9,7 +9,7 @@ from typing import Any
 from formulations._pyomo import pyo
 from formulations.model_data import ModelData, Pair
 from formulations.modelled import ModelledFormulation
-from formulations.variants.closures import bought, closure, standard, unit_prices
+from formulations.variants.closures import bought, closure, with_more
 from ipforest.instance import PruningInstance
 from ipforest.results import Pruning
 
@@ -50,10 +50,8 @@ def precedence(before: Before = each_after_the_last) -> ModelledFormulation:
         return program
 
     def worth(instance: PruningInstance, lam: Fraction, pruning: Pruning) -> Fraction:
-        data, pairs = ModelData.of(instance), bought(instance, pruning)
-        more = set(needed(before(instance), pairs)) - pairs
-        paid = sum(data.c.get(pair, unit_prices(data)[pair[0]]) for pair in more)
-        return standard(instance, lam, pruning) + lam * instance.cost_unit * paid
+        pairs = bought(instance, pruning)
+        return with_more(instance, lam, pruning, set(needed(before(instance), pairs)) - pairs)
 
     return ModelledFormulation(
         "precedence", model, worth=worth, integral=True, reason="w <= w is one more arc of a closure"

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from formulations._pyomo import pyo
+from formulations.indexing import required_leaves
 from formulations.model_data import ModelData
 from formulations.modelled import ModelledFormulation
 from formulations.variants.closures import closure, kept_nodes
@@ -65,10 +66,7 @@ def vote_error(wrong: Wrong = by_turns) -> ModelledFormulation:
 
 def _paths(instance: PruningInstance, data: ModelData, example: int) -> list[list[int]]:
     """Return the path of an example in each tree."""
-    leaves = instance.example_leaf
-    if leaves is None:
-        raise ValueError("instance: expected example_leaf, the leaf of each example in each tree, got None")
-    return [data.path[leaf] for leaf in leaves[:, example].tolist()]
+    return [data.path[leaf] for leaf in required_leaves(instance)[:, example].tolist()]
 
 
 def _wrong_vote(model: Any, path: list[int], example: int, wrong: Wrong) -> Any:

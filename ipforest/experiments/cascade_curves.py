@@ -26,7 +26,7 @@ from ipforest.experiments.parts import Parts
 
 
 def cascade_points(parts: Parts, costs: FeatureCosts, n_trees: int, n_lambdas: int, seed: int) -> list[Record]:
-    """Fit every learner of `ipforest.stopping`, on features and on trees of them, and measure each of its tradeoffs.
+    """Fit the learners of `ipforest.classifier_trees`, on features and on trees of them, and measure all tradeoffs.
 
     Parameters
     ----------

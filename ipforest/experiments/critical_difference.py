@@ -13,6 +13,9 @@ from ipforest._internal.arrays import FloatArray
 
 __all__ = ["MeanRanks", "draw_ranks", "rank_methods"]
 
+ALPHA = 0.05
+"""Level of Nemenyi's test."""
+
 
 class MeanRanks(NamedTuple):
     """Mean ranks of methods over data sets.
@@ -44,7 +47,7 @@ class MeanRanks(NamedTuple):
         return [(first, end) for first, end in runs if end > first and (first == 0 or end > last[first - 1])]
 
 
-def rank_methods(errors: Mapping[str, npt.ArrayLike], alpha: float = 0.05) -> MeanRanks:
+def rank_methods(errors: Mapping[str, npt.ArrayLike]) -> MeanRanks:
     r"""Rank methods on each data set and average the ranks.
 
     Nemenyi's critical difference is :math:`q_\alpha \sqrt{k (k + 1) / (6 N)}` for k methods on N data sets, with the
@@ -53,7 +56,6 @@ def rank_methods(errors: Mapping[str, npt.ArrayLike], alpha: float = 0.05) -> Me
     Parameters
     ----------
     errors : mapping from method to array, shape (n_data_sets,)
-    alpha : float
 
     Raises
     ------
@@ -70,7 +72,7 @@ def rank_methods(errors: Mapping[str, npt.ArrayLike], alpha: float = 0.05) -> Me
     n_methods, n_data_sets = table.shape
     ranks = rankdata(table, axis=0).mean(axis=1)
     order = np.argsort(ranks, kind="stable")
-    quantile = float(studentized_range.ppf(1 - alpha, n_methods, np.inf)) / np.sqrt(2)
+    quantile = float(studentized_range.ppf(1 - ALPHA, n_methods, np.inf)) / np.sqrt(2)
     names = list(errors)
     return MeanRanks(
         methods=tuple(names[place] for place in order),

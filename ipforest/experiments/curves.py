@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle, product
 from typing import Any
 
@@ -44,6 +44,9 @@ PRUNERS: dict[str, Any] = {
     "individual": IndividualPruning,
 }
 """By the papers' names; "BudgetRF" is its early stopping, BudgetPrune section 5 (i)."""
+
+FEW_LAMBDAS, MANY_LAMBDAS = (0.0, 1e-4, 1e-3), (0.0, 1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
+"""Of GreedyMiser."""
 
 SHOWN_RISE = 0.15
 """Pictures end so far above the least error."""
@@ -149,10 +152,8 @@ def miser_points(
     stages = sorted({*(2**power for power in range(int(np.log2(n_trees)) + 1)), n_trees})
     of_validation, of_test = parts.held_out
     for lam, rate in product(lams, rates):
-        shared: dict[str, Any] = {
-            **{"lam": lam, "growth": PricedGrowth(learning_rate=rate, charge=charge, max_depth=4)},
-            **{"feature_costs": costs, "random_state": seed},
-        }
+        growth = PricedGrowth(learning_rate=rate, charge=charge, max_depth=4)
+        shared: dict[str, Any] = {"lam": lam, "growth": growth, "feature_costs": costs, "random_state": seed}
         if queries is None:
             model = GreedyMiser(n_trees, loss="squared", **shared)
             model.fit(*parts.to_fit)
@@ -205,6 +206,11 @@ def within_budgets(records: list[Record], group: Sequence[str], n_budgets: int =
     return rows
 
 
+def means_within_budgets(*group: str, paper: Callable[[Record], str]) -> Callable[[list[Record]], list[Record]]:
+    """Make what returns test cost and error within budgets, chosen on validation, and what is printed of each row."""
+    return lambda records: [{**row, "paper": paper(row)} for row in within_budgets(records, group)]
+
+
 def best_within(points: list[Record], budget: float) -> Record | None:
     """Find the point of least validation error within a budget, the cheapest of several."""
     measured = Frontier.of_points((point["validation_cost"], point["validation_error"]) for point in points)
@@ -237,6 +243,11 @@ def draw_curves(rows: list[Record], panel: str, title: str, style: str | None = 
         axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.suptitle(title)
     return figure
+
+
+def curves_by_data_set(title: str, style: str | None = None) -> Callable[[list[Record], list[Record]], Figure]:
+    """Make what draws rows, a panel per data set; see `draw_curves`."""
+    return lambda records, rows: draw_curves(rows, "data", title, style)
 
 
 def _looks(rows: list[Record], style: str | None) -> dict[tuple[Any, ...], tuple[str, str]]:

@@ -43,7 +43,7 @@ STREED_ROWS, STREED_DEPTH, STREED_SECONDS = 5000, 3, 60.0
 """Most examples, the depth and the time of each of STreeD's trees."""
 
 
-def _untrained_lightgbm(task: Task, **settings: Any) -> Any:
+def untrained_lightgbm(task: Task, **settings: Any) -> Any:
     """Describe what all models of LightGBM have in common, and settings of one."""
     from lightgbm import LGBMClassifier, LGBMRegressor
 
@@ -55,7 +55,7 @@ def _lightgbm(task: Task, rate: float, columns: Any = slice(None), **settings: A
     """Train LightGBM on columns for as many rounds as help on the validation examples."""
     import lightgbm
 
-    parts, model = task.parts, _untrained_lightgbm(task, n_estimators=task.n_rounds, learning_rate=rate, **settings)
+    parts, model = task.parts, untrained_lightgbm(task, n_estimators=task.n_rounds, learning_rate=rate, **settings)
     X_validation, patience = parts.X_validation[:, columns], lightgbm.early_stopping(task.patience, verbose=False)
     held_out: dict[str, Any] = {"eval_X": X_validation, "eval_y": parts.y_validation}
     if "eval_X" not in signature(model.fit).parameters:  # before LightGBM 4.7
@@ -198,7 +198,7 @@ def selected_lightgbm(task: Task) -> Iterator[Option]:
 @trains_with("lightgbm")
 def forward_lightgbm(task: Task) -> Iterator[Option]:
     """LightGBM retrained on features found by forward selection."""
-    quick = _untrained_lightgbm(task, n_estimators=FORWARD_TREES, learning_rate=RATES[-1], num_leaves=LEAVES[0])
+    quick = untrained_lightgbm(task, n_estimators=FORWARD_TREES, learning_rate=RATES[-1], num_leaves=LEAVES[0])
     return _boosted_on_features(task, task.trained(_forward_order, task, quick), _lightgbm)
 
 
@@ -209,7 +209,7 @@ def selected_xgboost(task: Task) -> Iterator[Option]:
 
 
 def _importance_order(task: Task) -> IntArray:
-    model = _untrained_lightgbm(task, n_estimators=task.n_trees, importance_type="gain")
+    model = untrained_lightgbm(task, n_estimators=task.n_trees, importance_type="gain")
     fitted = task.trained(model.fit, task.parts.X_train, task.parts.y_train)
     return _by_importance(task, fitted.feature_importances_)
 

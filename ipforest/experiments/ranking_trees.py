@@ -52,14 +52,11 @@ class RankingTask:
         return RankingTask(self.training.skewed(), self.validation.skewed(), self.test.skewed(), self.costs)
 
 
-def cells(quick: bool, seed: int, runs: int = 1) -> list[Cell]:
+def cells(quick: bool, seed: int) -> list[Cell]:
     """List the cells of a figure: synthetic documents, and Yahoo's where the user has them."""
     size = {"queries": 30, "trees": 10, "lambdas": 2} if quick else {"queries": 150, "trees": 200, "lambdas": 4}
     return [
-        {"data": data, "seed": seed + run, **size}
-        for run in range(1 if quick else runs)
-        for data in (SYNTHETIC, YAHOO)
-        if data == SYNTHETIC or available(YAHOO)
+        {"data": data, "seed": seed, **size} for data in (SYNTHETIC, YAHOO) if data == SYNTHETIC or available(YAHOO)
     ]
 
 

@@ -35,11 +35,15 @@ class Attainable:
         return cls(instance.integer_error(instance.roots_only), _divisor(instance.gain))
 
     @classmethod
+    def costs(cls, instance: PruningInstance) -> Attainable:
+        """Return the integer costs that prunings can have."""
+        return cls(0, gcd(_divisor(instance.acquisition_cost), _divisor(instance.split_cost)))
+
+    @classmethod
     def objectives(cls, instance: PruningInstance, p: int, q: int) -> Attainable:
         """Return the values that ``q * integer error + p * integer cost`` can have."""
-        errors = cls.errors(instance)
-        costs = gcd(_divisor(instance.acquisition_cost), _divisor(instance.split_cost))
-        return cls(q * errors.start, gcd(q * errors.step, p * costs))
+        errors, costs = cls.errors(instance), cls.costs(instance)
+        return cls(q * errors.start, gcd(q * errors.step, p * costs.step))
 
     def at_least(self, bound: int | Fraction) -> int:
         """Raise a bound of some pruning's value to the least one that can be."""

@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from heapq import heappop, heappush
-from math import gcd, inf
+from math import inf
 
 import numpy as np
 
@@ -192,7 +192,7 @@ class _Search:
 
     def __init__(self, whole: PruningInstance, relaxed: BudgetResult, cap: IntArray | None) -> None:
         smaller, larger = relaxed.mixture[0][1].kept, relaxed.mixture[-1][1].kept
-        self.limit = _affordable(whole, relaxed.budget)
+        self.limit = Attainable.costs(whole).below(budget_units(whole, relaxed.budget) + 1)
         self._whole, self._cap = whole, cap
         self._left = cap  # without what the base has bought
         self._forest = structure(whole)
@@ -323,13 +323,6 @@ class _Search:
             self._base = before.restrict(decided.kept, decided.dropped, decided.bought)
             costliest = int(np.flatnonzero(self._base.nodes == before.nodes[first.costliest])[0])
             self._open = [replace(first, decisions=_Decisions.none(self._base.instance), costliest=costliest)]
-
-
-def _affordable(instance: PruningInstance, budget: Fraction) -> int:
-    """Return the largest integer cost within the budget that a pruning could have."""
-    step = gcd(*(int(np.gcd.reduce(costs)) for costs in (instance.acquisition_cost, instance.split_cost)))
-    units = budget_units(instance, budget)
-    return units - units % step if step else units
 
 
 def _paid(instance: PruningInstance, bought: BoolArray) -> IntArray:

@@ -48,7 +48,7 @@ from ipforest.instance import PruningInstance
 from ipforest.results import Pruning, PruningResult, Status
 from ipforest.solvers.highs import run
 from ipforest.solvers.lagrangian import Incumbent, ScaledProblem, Trace
-from ipforest.solvers.linear_program import Block, Labels, LinearProgram
+from ipforest.solvers.linear_program import Block, Labels, LinearProgram, selection
 from ipforest.solvers.tree_dp import equal_shares, solve_tree_dp
 from ipforest.solvers.tree_pool import TreePool
 
@@ -362,7 +362,7 @@ def _partition_master(
     smaller = np.concatenate([coupling.row_cell, pairs[0]])
     larger = np.concatenate([n_cells + coupling.row_group, pairs[1]])
     program = _continuous(
-        _incidence(smaller, n_cells + n_groups) - _incidence(larger, n_cells + n_groups),
+        selection(smaller, n_cells + n_groups) - selection(larger, n_cells + n_groups),
         senses=np.full(smaller.size, "<="),
         objective=np.concatenate([weights, coupling.group_price]),
         upper=np.concatenate([np.ones(n_cells), np.full(n_groups, np.inf)]),
@@ -391,8 +391,8 @@ def _column_master(
     kept_cells = np.concatenate(entries)
     contents = sp.csc_array((np.ones(kept_cells.size), kept_cells, starts), shape=(member.size, n_columns))
     contents = sp.csr_array(sp.hstack([contents, sp.csc_array((member.size, n_groups))]))
-    acquired = _incidence(n_columns + coupling.row_group, n_columns + n_groups)
-    convexity = _incidence(np.array(trees), instance.n_trees).T
+    acquired = selection(n_columns + coupling.row_group, n_columns + n_groups)
+    convexity = selection(np.array(trees), instance.n_trees).T
     convexity = sp.hstack([convexity, sp.csr_array((instance.n_trees, n_groups))])
     prices = np.concatenate([np.zeros(n_columns), coupling.group_price])
     program = _continuous(
@@ -433,11 +433,6 @@ def _continuous(
         row_labels=Labels(rows),
         column_labels=Labels(columns),
     )
-
-
-def _incidence(column: IntArray, n_columns: int) -> sp.csr_array:
-    """One 1 per row, in the given column."""
-    return sp.csr_array((np.ones(column.size), column, np.arange(column.size + 1)), shape=(column.size, n_columns))
 
 
 def _falling(instance: PruningInstance, levels: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, read_only
 from ipforest.results import Status
 
-__all__ = ["Block", "Labels", "LinearProgram", "Solution"]
+__all__ = ["Block", "Labels", "LinearProgram", "Solution", "selection"]
 
 BOUND_TOLERANCE = 1e-6
 RELATIVE_BOUND_TOLERANCE = 1e-9
@@ -168,6 +168,12 @@ class LinearProgram:
         """Upper sides of the rows: the right-hand side, or infinity."""
         return np.where(self.senses == ">=", np.inf, self.rhs)
 
+    def violation(self, values: npt.NDArray[np.number]) -> float:
+        """Return by how much a point misses the row or bound that it misses most; 0 where it keeps all."""
+        left = self.A @ values
+        missed = (self.row_lower - left, left - self.row_upper, self.lower - values, values - self.upper)
+        return float(np.concatenate(missed).max(initial=0.0))
+
     def __repr__(self) -> str:
         kind = "0-1" if self.is_integer else "linear"
         return f"LinearProgram({kind}, {self.n_rows} rows, {self.n_columns} columns, {self.A.nnz} nonzeros)"
@@ -211,6 +217,11 @@ class Solution:
     def integer_bound(self) -> int:
         """The bound (finite) of a program with integer objectives: rounded up, less the error allowed to its floats."""
         return ceil(self.bound - BOUND_TOLERANCE - RELATIVE_BOUND_TOLERANCE * abs(self.bound))
+
+
+def selection(columns: npt.NDArray[np.integer], width: int) -> csr_array:
+    """One row for each of `columns`, with a 1 in that column."""
+    return csr_array((np.ones(columns.size), columns, np.arange(columns.size + 1)), shape=(columns.size, width))
 
 
 def _read_matrix(matrix: Any) -> csr_array:

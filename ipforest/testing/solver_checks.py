@@ -59,17 +59,17 @@ _OPTIMA: dict[tuple[str, Fraction], PruningResult] = {}
 def _problems() -> Iterator[tuple[PruningInstance, Fraction]]:
     """Make the small problems that tell solvers apart.
 
-    25/78 lies between the breakpoints 4/13 and 1/3 of the last corner instance, where a rounded lambda does not, and
-    floats do not tell the two lambdas next to 1/3 from it. On the chain the second example pays twice the price of the
-    first for the same unit. Some nodes of the last instance are worth their price at very large and small lambdas; its
-    integers may need more than 32 bits.
+    25/78 lies between the breakpoints 4/13 and 1/3 of the last corner instance, where a rounded lambda does not. Two
+    lambdas next to 1/3 are it in twelve digits, and make integers as large as floats hold. On the chain the second
+    example pays twice the price of the first for the same unit. Some nodes of the last instance are worth their price
+    at very large and small lambdas; its integers may need more than 32 bits.
     """
     from proofs.crosschecks.random_instances import random_instance
 
     corners = corner_instances()
     yield from product((*corners, *crowded_instances()), CORNER_LAMBDAS)
     yield corners[-1], Fraction(25, 78)
-    yield from ((corners[-1], Fraction(1, 3) + side * Fraction(1, 10**9)) for side in (1, -1))
+    yield from ((corners[-1], Fraction(1, 3) + side * Fraction(1, 10**13)) for side in (1, -1))
     yield from ((corners[-1], lam) for lam in (Fraction(0), Fraction(FAR)))
     chain = corners[2]
     yield replace(chain, acquisition_cost=chain.acquisition_cost * (1 + chain.acquisition_example)), CORNER_LAMBDAS[1]

@@ -7,7 +7,7 @@ import numpy as np
 
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.instance import PruningInstance
-from ipforest.results import Pruning, PruningResult, Status
+from ipforest.results import Pruning, PruningResult
 
 MAX_PRUNINGS = 1_000_000
 
@@ -64,16 +64,11 @@ def brute_force(instance: PruningInstance, lam: object) -> PruningResult:
         prunings(instance),
         key=lambda pruning: (q * instance.integer_error(pruning) + p * instance.integer_cost(pruning), pruning.n_kept),
     )
-    error, cost = instance.evaluate(best)
-    objective = error + exact_lam * cost
-    return PruningResult(
-        status=Status.OPTIMAL,
-        pruning=best,
-        lam=exact_lam,
-        objective=objective,
-        bound=objective,
-        error=error,
-        cost=cost,
+    return PruningResult.of(
+        best,
+        instance.evaluate(best),
+        exact_lam,
+        instance.objective(best, exact_lam),
         runtime_s=perf_counter() - started,
         method="brute-force",
         iterations=count,

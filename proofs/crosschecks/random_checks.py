@@ -213,13 +213,13 @@ def save_draw(path: str | Path, seed: int, number: int, problems: Sequence[str] 
     return write_text(path, json.dumps(content))
 
 
-def save_problem(path: str | Path, instance: PruningInstance, lam: Fraction, problems: Sequence[str] = ()) -> Path:
+def save_problem(path: str | Path, instance: PruningInstance, lam: Fraction) -> Path:
     """Write an instance and lambda as JSON, to be checked again by `replay`."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "instance.npz"
         instance.save(file)
         stored = base64.b64encode(file.read_bytes()).decode()
-    content = {"version": REPLAY_VERSION, "lam": str(lam), "problems": list(problems), "instance": stored}
+    content = {"version": REPLAY_VERSION, "lam": str(lam), "instance": stored}
     return write_text(path, json.dumps(content))
 
 

@@ -14,9 +14,14 @@ MIN_ITEMS, MAX_ITEMS = 3, 6
 """Stumps of a knapsack among other instances: with fewer greed finds the best, with more there are many prunings."""
 
 
+def integers_of(rng: np.random.Generator) -> IntegerSource:
+    """Make a source of integers of a generator."""
+    return lambda low, high: int(rng.integers(low, high + 1))
+
+
 def random_instance(rng: np.random.Generator, max_internal: int = 9) -> PruningInstance:
     """Draw an instance; see `draw_instance`."""
-    return draw_instance(lambda low, high: int(rng.integers(low, high + 1)), max_internal)
+    return draw_instance(integers_of(rng), max_internal)
 
 
 def random_lambda(rng: np.random.Generator) -> Fraction:

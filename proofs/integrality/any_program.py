@@ -100,8 +100,8 @@ def is_integral(model: Any, objectives: int = 50, seed: int = 0) -> Integrality:
         if not verdict:
             raise ArithmeticError(f"certificate: expected one that passes its check, got: {verdict.reason}")
         return Integrality(INTEGRAL, evidence, answer, exact=True)
-    reason = obstacle if isinstance(answer, Certificate) else str(answer)
-    return _searched(relaxed, objectives, np.random.default_rng(seed), str(reason))
+    reason = str(obstacle if isinstance(answer, Certificate) else answer)
+    return _searched(relaxed, objectives, np.random.default_rng(seed), reason)
 
 
 def _require_feasible(relaxed: LinearProgram) -> None:

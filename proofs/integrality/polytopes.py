@@ -71,15 +71,17 @@ def budget_polytope(instance: PruningInstance, formulation: str | Formulation, b
 
 def cost_row(instance: PruningInstance, formulation: str | Formulation) -> tuple[int, list[Number]]:
     """Express the cost, in integer units, as a constant plus a linear function of a program's columns."""
-    tree, constant = formulation_named(formulation).tree_objective(instance, 1, 0)
-    between = formulation_named(formulation).size(instance).variables - tree.size - instance.n_acquisitions
+    program = formulation_named(formulation)
+    tree, constant = program.tree_objective(instance, 1, 0)
+    between = program.size(instance).variables - tree.size - instance.n_acquisitions
     return constant, [*tree.tolist(), *(0,) * between, *instance.acquisition_cost.tolist()]
 
 
 def error_row(instance: PruningInstance, formulation: str | Formulation) -> tuple[int, list[Number]]:
     """Express the error, in integer units, as a constant plus a linear function of a program's columns."""
-    tree, constant = formulation_named(formulation).tree_objective(instance, 0, 1)
-    return constant, [*tree.tolist(), *(0,) * (formulation_named(formulation).size(instance).variables - tree.size)]
+    program = formulation_named(formulation)
+    tree, constant = program.tree_objective(instance, 0, 1)
+    return constant, [*tree.tolist(), *(0,) * (program.size(instance).variables - tree.size)]
 
 
 def value(row: tuple[int, Sequence[Number]], point: Sequence[Number]) -> Number:

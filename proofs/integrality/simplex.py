@@ -62,7 +62,7 @@ def survey_vertices(problem: LinearProgram, formulation: str, objectives: NDArra
         rounded = np.rint(point)
         if np.abs(point - rounded).max(initial=0) > TOLERANCE:
             fractional += 1
-        elif not _satisfies(problem, rounded.astype(np.int64)):
+        elif problem.violation(rounded) > 0:
             raise ArithmeticError("the solver's vertex, rounded to integers, violates a constraint")
     return VertexSurvey(formulation, problem.n_rows, problem.n_columns, len(objectives), fractional)
 
@@ -70,11 +70,3 @@ def survey_vertices(problem: LinearProgram, formulation: str, objectives: NDArra
 def random_objectives(rng: np.random.Generator, columns: int, count: int) -> NDArray[np.int64]:
     """Draw integer objectives between -9 and 9."""
     return rng.integers(-9, 10, size=(count, columns))
-
-
-def _satisfies(problem: LinearProgram, point: NDArray[np.int64]) -> bool:
-    left = problem.A.astype(np.int64) @ point
-    right = problem.rhs.astype(np.int64)
-    kept = {"<=": left <= right, ">=": left >= right, "==": left == right}
-    rows = np.select([problem.senses == sense for sense in kept], list(kept.values()), default=False)
-    return bool(rows.all() and (point >= problem.lower).all() and (point <= problem.upper).all())

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ipforest.instance import PruningInstance
 from ipforest.results import Pruning
-from proofs.exact import Number, rank, solve_square
+from proofs.exact import Number, independent_rows, rank, reduced_rows
 
 Vector = tuple[Fraction, ...]
 _Ray = tuple[int, ...]
@@ -152,27 +152,13 @@ def _coprime(values: Sequence[Number]) -> _Ray:
 
 def _null_space(rows: list[tuple[Number, ...]], dimension: int) -> list[_Ray]:
     """Return an integral basis of {y : rows y = 0}."""
-    work = [[Fraction(value) for value in row] for row in rows]
-    pivots: list[int] = []
-    for column in range(dimension):
-        place = len(pivots)
-        found = next((i for i in range(place, len(work)) if work[i][column] != 0), None)
-        if found is None:
-            continue
-        work[place], work[found] = work[found], work[place]
-        pivot = work[place][column]
-        work[place] = [value / pivot for value in work[place]]
-        for i in range(len(work)):
-            factor = work[i][column]
-            if i != place and factor != 0:
-                work[i] = [a - factor * b for a, b in zip(work[i], work[place], strict=True)]
-        pivots.append(column)
+    reduced, pivots = reduced_rows(rows)
     basis = []
     for free in (column for column in range(dimension) if column not in pivots):
         vector = [Fraction(0)] * dimension
         vector[free] = Fraction(1)
         for place, column in enumerate(pivots):
-            vector[column] = -work[place][free]
+            vector[column] = -reduced[place][free]
         basis.append(_coprime(vector))
     return basis
 
@@ -182,17 +168,12 @@ def _extreme_rays(rows: list[_Ray], dimension: int) -> list[_Ray]:
 
     Two rays are adjacent iff no third ray lies on all the hyperplanes that both lie on.
     """
-    start: list[_Ray] = []
-    for row in rows:
-        if len(start) < dimension and rank([*start, row]) > len(start):
-            start.append(row)
+    start = [rows[place] for place in independent_rows(rows)]
     if len(start) < dimension:
         raise ValueError("polytope: expected bounded variables, got a set that contains a line")
-    rays: list[_Ray] = []
-    for place in range(dimension):
-        ray = solve_square(start, [int(place == other) for other in range(dimension)])
-        assert ray is not None, "independent rows have a solution"
-        rays.append(_coprime(ray))
+    units = np.eye(dimension, dtype=int).tolist()
+    solved, _ = reduced_rows([(*row, *unit) for row, unit in zip(start, units, strict=True)])
+    rays = [_coprime([row[dimension + place] for row in solved]) for place in range(dimension)]
     done = list(start)
     touching = {ray: sum(1 << i for i, row in enumerate(done) if _dot(row, ray) == 0) for ray in rays}
     for row in (row for row in rows if row not in start):

@@ -29,7 +29,7 @@ from ipforest.path_search import prune_path
 from ipforest.solvers import SOLVERS, solve
 from proofs.certificates.path_file import write_path_certificate
 from proofs.certificates.pruning_file import verify_certificate_file
-from proofs.crosschecks.random_instances import draw_instance, draw_knapsack
+from proofs.crosschecks.random_instances import draw_knapsack, integers_of, random_instance
 from proofs.study.generated_forests import Shape, generated_instance
 from proofs.study.problem import Problem
 from proofs.verdict import Verdict, accept, refuse
@@ -60,20 +60,19 @@ SHAPES = [
 
 
 def _small(number: int) -> PruningInstance:
-    return draw_instance(_integers(number), 4 + number)
+    return random_instance(_random(number), 4 + number)
 
 
 def _knapsack(number: int) -> PruningInstance:
-    return draw_knapsack(_integers(100 + number), 6 + number)
+    return draw_knapsack(integers_of(_random(100 + number)), 6 + number)
 
 
 def _generated(number: int) -> PruningInstance:
-    return generated_instance(np.random.default_rng([VERSION, 200 + number]), SHAPES[number])
+    return generated_instance(_random(200 + number), SHAPES[number])
 
 
-def _integers(seed: int) -> Callable[[int, int], int]:
-    rng = np.random.default_rng([VERSION, seed])
-    return lambda low, high: int(rng.integers(low, high + 1))
+def _random(seed: int) -> np.random.Generator:
+    return np.random.default_rng([VERSION, seed])
 
 
 INSTANCES: dict[str, Callable[[], PruningInstance]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
@@ -16,7 +15,7 @@ from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import json_object
 from ipforest.instance import PruningInstance
 from proofs.crosschecks.brute_force import prunings
-from proofs.crosschecks.random_instances import draw_instance
+from proofs.crosschecks.random_instances import draw_instance, integers_of
 from proofs.study.sketch import Sketch
 
 VERSION = 1
@@ -108,7 +107,7 @@ def random_problem(rng: np.random.Generator, takes: Takes, one_tree: bool = Fals
     max_internal : int
         At most so many internal nodes.
     """
-    integer: Callable[[int, int], int] = lambda low, high: int(rng.integers(low, high + 1))  # noqa: E731
+    integer = integers_of(rng)
     sketch = Sketch.of(draw_instance(integer, max_internal))
     if one_tree:
         widest = max(range(len(sketch.trees)), key=lambda tree: len(sketch.trees[tree].parent))

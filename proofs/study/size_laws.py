@@ -10,7 +10,7 @@ import numpy as np
 
 from formulations.base import Formulation
 from ipforest.instance import PruningInstance
-from proofs.exact import rank, solve_square
+from proofs.exact import independent_rows, solve_square
 
 __all__ = ["COUNTS", "SizeLaw", "size_law"]
 
@@ -66,9 +66,9 @@ def size_law(
     source = iter(instances)
     drawn = list(islice(source, FIRST_INSTANCES))
     table = [[count(instance) for count in COUNTS.values()] for instance in drawn]
-    columns = _independent(list(zip(*table, strict=True)))
+    columns = independent_rows(list(zip(*table, strict=True)))
     names = [list(COUNTS)[column] for column in columns]
-    chosen = _independent([[row[column] for column in columns] for row in table])
+    chosen = independent_rows([[row[column] for column in columns] for row in table])
     rows = [[table[place][column] for column in columns] for place in chosen]
     checked = [*(drawn[place] for place in chosen), *islice(source, fresh)]
     sizes = [formulation.size(instance) for instance in checked]
@@ -87,12 +87,3 @@ def _law(
     law = SizeLaw({name: int(value) for name, value in zip(names, solved, strict=True) if value})
     given = [sum(count * COUNTS[name](instance) for name, count in law.items()) for instance in instances]
     return law if given == list(sizes) else None
-
-
-def _independent(rows: Sequence[Sequence[int]]) -> list[int]:
-    """Choose rows, the first ones, that are linearly independent and span all."""
-    chosen: list[int] = []
-    for place, row in enumerate(rows):
-        if rank([*(rows[other] for other in chosen), row]) > len(chosen):
-            chosen.append(place)
-    return chosen

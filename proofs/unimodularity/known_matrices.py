@@ -7,10 +7,13 @@ of regular matroids" (1980); Oxley, "Matroid Theory", appendix.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+
+from proofs.unimodularity.signings import Chain, closed_chain
 
 Matrix = NDArray[np.int64]
 
@@ -103,39 +106,12 @@ def signed_support(support: Matrix) -> Matrix:
     signed = np.zeros_like(support)
     left = [(int(i), int(j)) for i, j in np.argwhere(support)]
     while left:
-        paths = [(_signed_path(signed, i, j), i, j) for i, j in left]
-        joined = [(path, i, j) for path, i, j in paths if path is not None]
-        if joined:
-            path, i, j = min(joined, key=lambda item: len(item[0]))
-            total = sum(int(signed[a, b]) for a, b in path)
-            signed[i, j] = -1 if (total + 1) % 4 else 1
-        else:
-            i, j = left[0]
-            signed[i, j] = 1
-        left.remove((i, j))
+        entries = sparse.csr_array(signed)
+        closed = [(chain, place) for place in left if (chain := closed_chain(entries, *place)) is not None]
+        chain, place = min(closed, key=lambda found: found[0].length, default=(Chain(0, 1), left[0]))
+        signed[place] = chain.sign
+        left.remove(place)
     return signed
-
-
-def _signed_path(signed: Matrix, row: int, column: int) -> list[tuple[int, int]] | None:
-    """Find a shortest chain of signed entries from a row to a column, breadth first."""
-    m = signed.shape[0]
-    came: dict[int, int] = {row: -1}
-    queue = [row]
-    for vertex in queue:
-        if vertex < m:
-            following = [m + int(j) for j in np.flatnonzero(signed[vertex])]
-        else:
-            following = [int(i) for i in np.flatnonzero(signed[:, vertex - m])]
-        for other in following:
-            if other not in came:
-                came[other] = vertex
-                queue.append(other)
-    if m + column not in came:
-        return None
-    chain = [m + column]
-    while came[chain[-1]] != -1:
-        chain.append(came[chain[-1]])
-    return [(min(a, b), max(a, b) - m) for a, b in pairwise(chain)]
 
 
 def graphic_matrix(edges: list[tuple[int, int]], tree: list[tuple[int, int]]) -> Matrix:

@@ -25,6 +25,7 @@ from scipy.sparse import csgraph
 
 from ipforest._internal.kernels import inner_njit, njit
 from proofs.unimodularity.graph_realisation import realise
+from proofs.unimodularity.signings import bipartite
 
 Array = NDArray[np.int64]
 Support = NDArray[np.bool_]
@@ -54,7 +55,7 @@ def two_separation(support: Support) -> Separation | None:
     decompositions of long chains shallow, so that certificates are short and quick to check.
     """
     m, n = support.shape
-    _, before = csgraph.breadth_first_order(_bipartite(support), 0, directed=False)
+    _, before = csgraph.breadth_first_order(bipartite(support), 0, directed=False)
     lines = 1 + np.random.default_rng(0).permutation(m + n - 1)
     rows = np.minimum(lines, before[lines])
     columns = np.maximum(lines, before[lines]) - m
@@ -239,7 +240,7 @@ def _component_without_network(matrix: Support, rows: Array, columns: Array) -> 
         part = matrix[np.ix_(rows, columns)]
         if min(part.shape) < 3 or is_graphic(part) or is_graphic(part.T):
             continue
-        n_blocks, label = csgraph.connected_components(_bipartite(part), directed=False)
+        n_blocks, label = csgraph.connected_components(bipartite(part), directed=False)
         if n_blocks > 1:
             for block in range(n_blocks):
                 todo.append((rows[label[: rows.size] == block], columns[label[rows.size :] == block]))
@@ -336,9 +337,3 @@ def _pivoted(matrix: Support, row: int, column: int) -> Support:
     changed = matrix ^ np.outer(matrix[:, column], matrix[row])
     changed[row], changed[:, column] = matrix[row], matrix[:, column]
     return changed
-
-
-def _bipartite(support: Support) -> sparse.csr_array:
-    m, n = support.shape
-    rows, columns = np.nonzero(support)
-    return sparse.csr_array((np.ones(rows.size, dtype=np.int8), (rows, m + columns)), shape=(m + n, m + n))

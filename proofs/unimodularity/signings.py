@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -63,6 +65,36 @@ def odd_cycle(one: sparse.csc_array, two: sparse.csc_array) -> tuple[Array, Arra
     shorter = np.sort(_shortest_odd_cycle(graph[cycle][:, cycle]))
     lines = np.sort(cycle[shorter])
     return lines[lines < m], lines[lines >= m] - m
+
+
+class Chain(NamedTuple):
+    """A chain of nonzeros between a row and a column: how many, and the sign that closes it by Camion's rule."""
+
+    length: int
+    sign: int
+
+
+def closed_chain(matrix: sparse.csr_array, row: int, column: int) -> Chain | None:
+    """Find a shortest chain of nonzeros between a row and a column whose own entry is 0; None if there is none.
+
+    With that entry it is a chordless cycle, whose sum must be divisible by four (Camion 1965).
+    """
+    m, graph = matrix.shape[0], bipartite(matrix)
+    order, before = csgraph.breadth_first_order(graph, row, directed=False)
+    if m + column not in order:
+        return None
+    length, total, line = 0, 0, m + column
+    while line != row:
+        above = int(before[line])
+        length, total, line = length + 1, total + int(graph[min(line, above), max(line, above)]), above
+    return Chain(length, 1 if (total + 1) % 4 == 0 else -1)
+
+
+def bipartite(matrix: sparse.csr_array | NDArray[Any]) -> sparse.csr_array:
+    """Return the graph of rows and columns whose edges are the nonzeros, each from its row to its column."""
+    entries = sparse.coo_array(matrix)
+    m, n = entries.shape
+    return sparse.csr_array((entries.data, (entries.row, m + entries.col)), shape=(m + n, m + n))
 
 
 def _entries(one: sparse.csc_array, two: sparse.csc_array) -> tuple[Array, Array, NDArray[np.bool_]]:

@@ -48,7 +48,7 @@ from proofs.unimodularity.network_certificate import NetworkCertificate
 from proofs.unimodularity.network_recognition import away_from_root, orient, path_matrix
 from proofs.unimodularity.odd_holes import odd_hole
 from proofs.unimodularity.separations import Separation, three_separation, two_separation, two_sum_lines
-from proofs.unimodularity.signings import odd_cycle
+from proofs.unimodularity.signings import bipartite, closed_chain, odd_cycle
 from proofs.unimodularity.small_matrices import MAX_SHORT_SIDE, by_colouring
 
 if TYPE_CHECKING:
@@ -193,8 +193,7 @@ def _decide(matrix: Matrix) -> Proof | _Violation:
         if isinstance(coloured, Counterexample):
             return _Violation(np.array(coloured.rows), np.array(coloured.columns))
         return coloured
-    graph = sparse.block_array([[None, matrix], [matrix.T, None]], format="csr")
-    n_blocks, label = csgraph.connected_components(graph, directed=False)
+    n_blocks, label = csgraph.connected_components(bipartite(matrix), directed=False)
     if n_blocks > 1:
         return _split_blocks(matrix, label[:m].astype(np.int64), label[m:].astype(np.int64), n_blocks)
     support = matrix.toarray() != 0
@@ -351,25 +350,13 @@ def _unlike_product(matrix: Matrix, rows: Array, columns: Array, row: int, colum
 
 
 def _corner_sign(part: Matrix, row: int, column: int) -> int:
-    """Return the sign of a corner that Camion's rule asks for; 0 if either will do.
-
-    The corner and a shortest chain of other nonzeros between its lines form a chordless cycle; its sum must be
-    divisible by four.
-    """
+    """Return the sign of a corner that Camion's rule asks for; 0 if either will do."""
     open_corner = sparse.lil_array(part)
     open_corner[row, column] = 0
     entries = sparse.csr_array(open_corner)
     entries.eliminate_zeros()
-    m = entries.shape[0]
-    graph = sparse.block_array([[None, entries], [entries.T, None]], format="csr")
-    order, before = csgraph.breadth_first_order(graph, row, directed=False)
-    if m + column not in order:
-        return 0
-    total, line = 0, m + column
-    while line != row:
-        total += int(graph[line, before[line]])
-        line = int(before[line])
-    return 1 if (total + 1) % 4 == 0 else -1
+    chain = closed_chain(entries, row, column)
+    return 0 if chain is None else chain.sign
 
 
 def _minimal(matrix: Matrix, violation: _Violation) -> _Violation:

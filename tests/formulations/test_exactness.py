@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -110,11 +111,10 @@ def test_the_objective_of_a_model_is_the_objective_of_the_pruning(instance, lam,
     """Evaluated at every pruning, the model's linear function is error + lam * cost exactly."""
     for name in ("compact", "closure"):
         specification = formulations.specify(name, instance, lam)
-        coefficients = formulations.specification.objective_coefficients(specification)
+        program = linear_program(specification)
         for pruning in list(prunings(instance))[::tenth]:
             tree = pruning.kept if name == "closure" else instance.leaves(pruning)
-            units = coefficients.tree @ tree + coefficients.acquisition @ instance.acquired(pruning)
-            units += coefficients.constant
+            units = program.objective @ np.append(tree, instance.acquired(pruning)) + program.constant
             assert Fraction(units) * specification.objective_unit == instance.objective(pruning, lam)
 
 

@@ -56,9 +56,9 @@ def test_split_cost_is_budgetprunes_depth_term():
             depth[node] = depth[above] + 1 if above >= 0 else 0
         tests = int(depth[leaf].sum())
         specification = formulations.specify("compact", instance, 1)
-        coefficients = formulations.specification.objective_coefficients(specification)
+        program = formulations.arrays.linear_program(specification)
         z, w = instance.leaves(pruning), instance.acquired(pruning)
-        units = coefficients.tree @ z + coefficients.acquisition @ w + coefficients.constant
+        units = program.objective @ np.append(z, w) + program.constant
         error, cost = instance.evaluate(pruning)
         assert Fraction(units) * specification.objective_unit == error + cost
         features = sum(GROUPED.unit_costs[unit] for unit in instance.acquisition_unit[w]) / len(X)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
-
 from ipforest.experiments.cascade_curves import cascade_points
 from ipforest.experiments.condensed import at_budgets
 from ipforest.experiments.curves import (
-    draw_curves,
+    FEW_LAMBDAS,
+    MANY_LAMBDAS,
+    curves_by_data_set,
     entropy_forest,
+    means_within_budgets,
     miser_points,
     priced_entropy_forest,
     pruning_points,
-    within_budgets,
 )
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import available, load_parts
@@ -61,7 +61,7 @@ def run(cell: Cell) -> list[Record]:
     parts = data.parts
     if cell["family"] == "GreedyMiser":
         small = quick or cell["rounds"] < 512
-        lams = (0.0, 1e-4, 1e-3) if small else (0.0, 1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
+        lams = FEW_LAMBDAS if small else MANY_LAMBDAS
         rates = (0.5,) if small else (0.1, 0.5)
         points = miser_points(parts, data.costs, cell["rounds"], lams, rates, cell["seed"], queries=data.queries)
         return [{"method": "GreedyMiser", **point} for point in points]
@@ -76,22 +76,16 @@ def run(cell: Cell) -> list[Record]:
     return pruning_points(PRUNED, fitted, parts, data.costs, 15 if quick else 40, data.queries)
 
 
-def summarise(records: list[Record]) -> list[Record]:
-    """Return test cost and error within budgets, chosen on validation."""
-    rows = within_budgets(records, ("data", "method"))
-    return [{**row, "paper": PRINTED.get(row["data"], "curve only")} for row in rows]
-
-
-def draw(records: list[Record], rows: list[Record]) -> Figure:
-    """Draw all curves, a panel per data set."""
-    return draw_curves(rows, "data", "Error against cost, mean and standard deviation over runs")
-
-
 EXPERIMENT = Experiment(
     name="budgetprune2016/figure2",
     title="Error against average cost: BudgetPrune, CCP, BudgetRF with early stopping, GreedyPrune, GreedyMiser",
     source="BudgetPrune (NIPS 2016), figure 2",
-    steps=Steps(cells, run, summarise, draw),
+    steps=Steps(
+        cells,
+        run,
+        means_within_budgets("data", "method", paper=lambda row: PRINTED.get(row["data"], "curve only")),
+        curves_by_data_set("Error against cost, mean and standard deviation over runs"),
+    ),
     differs=(
         "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000), not 45,523/19,510/65,031, unless "
         "miniboone.npz is in the data folder",

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.figure import Figure
 from sklearn.svm import LinearSVC
 
 from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.condensed import at_budgets
-from ipforest.experiments.curves import draw_curves, entropy_forest, pruning_points, within_budgets
+from ipforest.experiments.curves import curves_by_data_set, entropy_forest, means_within_budgets, pruning_points
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import load_parts
 
 MISSING = -999.0
 MAX_WHOLE_WEIGHT = 40
+PAPER = {"BudgetPrune": "about unchanged by the prices", "CCP": "drops with non-uniform prices"}
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:
@@ -57,23 +57,16 @@ def svm_prices(X: Array, y: Array) -> Array:
     return prices
 
 
-def summarise(records: list[Record]) -> list[Record]:
-    """Return test cost and error within budgets, chosen on validation."""
-    rows = within_budgets(records, ("data", "method", "prices"))
-    paper = {"BudgetPrune": "about unchanged by the prices", "CCP": "drops with non-uniform prices"}
-    return [{**row, "paper": paper[row["method"]]} for row in rows]
-
-
-def draw(records: list[Record], rows: list[Record]) -> Figure:
-    """Draw both methods, prices by line style."""
-    return draw_curves(rows, "data", "Uniform and non-uniform prices (sum 50)", style="prices")
-
-
 EXPERIMENT = Experiment(
     name="budgetprune2016/figure5",
     title="BudgetPrune and CCP under uniform and non-uniform prices",
     source="BudgetPrune (NIPS 2016), section 6.4, figure 5",
-    steps=Steps(cells, run, summarise, draw),
+    steps=Steps(
+        cells,
+        run,
+        means_within_budgets("data", "method", "prices", paper=lambda row: PAPER[row["method"]]),
+        curves_by_data_set("Uniform and non-uniform prices (sum 50)", style="prices"),
+    ),
     differs=(
         "MiniBooNE: the authors' public sample of 5,000 events, unless miniboone.npz is in the data folder",
         "The range of weights before rounding is not printed; they are stretched to 40, the highest price it names",

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from ipforest.experiments.condensed import at_budgets
-from ipforest.experiments.curves import draw_curves, entropy_forest, pairs_forest, pruning_points, within_budgets
+from ipforest.experiments.curves import (
+    curves_by_data_set,
+    entropy_forest,
+    means_within_budgets,
+    pairs_forest,
+    pruning_points,
+)
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import available, load_parts
 
 SETS = ("miniboone", "forest")
 GROWN: dict[str, Callable[[int, int], Any]] = {"entropy": entropy_forest, "pairs": pairs_forest}
+PAPER = {"entropy": "better at high cost", "pairs": "better at low cost (Forest), same there (MiniBooNE)"}
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:
@@ -35,23 +40,16 @@ def run(cell: Cell) -> list[Record]:
     return pruning_points(("BudgetPrune", "CCP", "BudgetRF"), fitted, data.parts, data.costs)
 
 
-def summarise(records: list[Record]) -> list[Record]:
-    """Return test cost and error within budgets, chosen on validation."""
-    paper = {"entropy": "better at high cost", "pairs": "better at low cost (Forest), same there (MiniBooNE)"}
-    rows = within_budgets(records, ("data", "method", "impurity"))
-    return [{**row, "paper": paper[row["impurity"]]} for row in rows]
-
-
-def draw(records: list[Record], rows: list[Record]) -> Figure:
-    """Draw a panel per data set, impurity by line style."""
-    return draw_curves(rows, "data", "Forests grown with entropy and with Pairs", style="impurity")
-
-
 EXPERIMENT = Experiment(
     name="budgetprune2016/figure6",
     title="Pruning of forests grown with entropy and with threshold-Pairs",
     source="BudgetPrune (NIPS 2016), section 6.4, figure 6",
-    steps=Steps(cells, run, summarise, draw),
+    steps=Steps(
+        cells,
+        run,
+        means_within_budgets("data", "method", "impurity", paper=lambda row: PAPER[row["impurity"]]),
+        curves_by_data_set("Forests grown with entropy and with Pairs", style="impurity"),
+    ),
     differs=(
         "MiniBooNE: the authors' public sample of 5,000 events; Forest: our 16% sample of Covertype, unless "
         "miniboone.npz and forest.npz are in the data folder",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
-
 from ipforest.experiments.condensed import at_budgets
-from ipforest.experiments.curves import draw_curves, entropy_forest, pruning_points, within_budgets
+from ipforest.experiments.curves import curves_by_data_set, entropy_forest, means_within_budgets, pruning_points
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import available, load_parts
 
 SUBSETS = {"scene15": (20, 120), "miniboone": (5, 33)}
 """The paper's sizes of Scene15's 184 descriptors, and the same shares of MiniBooNE's 50 features."""
+PAPER = "small k: higher accuracy and cost before pruning; GreedyPrune well at small k, poorly at large k"
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:
@@ -32,23 +31,16 @@ def run(cell: Cell) -> list[Record]:
     return pruning_points(("BudgetPrune", "CCP", "BudgetRF", "GreedyPrune"), fitted, data.parts, data.costs)
 
 
-def summarise(records: list[Record]) -> list[Record]:
-    """Return test cost and error within budgets, chosen on validation."""
-    rows = within_budgets(records, ("data", "method", "k"))
-    paper = "small k: higher accuracy and cost before pruning; GreedyPrune well at small k, poorly at large k"
-    return [{**row, "paper": paper} for row in rows]
-
-
-def draw(records: list[Record], rows: list[Record]) -> Figure:
-    """Draw all methods, the size of the subset by line style."""
-    return draw_curves(rows, "data", "Random subsets of k features at each split", style="k")
-
-
 EXPERIMENT = Experiment(
     name="budgetprune2016/figure7",
     title="Pruning of forests grown with small and large random subsets of features",
     source="BudgetPrune (NIPS 2016), section 6.4, figure 7",
-    steps=Steps(cells, run, summarise, draw),
+    steps=Steps(
+        cells,
+        run,
+        means_within_budgets("data", "method", "k", paper=lambda row: PAPER),
+        curves_by_data_set("Random subsets of k features at each split", style="k"),
+    ),
     differs=(
         "Where Scene15 (scene15.npz) is not in the data folder, MiniBooNE 5k stands for it, with the same shares of "
         "features (5 and 33 of 50 for 20 and 120 of 184), prices of 1 and 40 trees",

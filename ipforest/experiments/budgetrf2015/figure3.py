@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from sklearn.base import clone
 
 from ipforest._internal.arrays import Array, FloatArray
@@ -14,7 +13,13 @@ from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.condensed import at_budgets
-from ipforest.experiments.curves import draw_curves, miser_points, within_budgets
+from ipforest.experiments.curves import (
+    FEW_LAMBDAS,
+    MANY_LAMBDAS,
+    curves_by_data_set,
+    means_within_budgets,
+    miser_points,
+)
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps, settings_of
 from ipforest.experiments.metrics import error_of_scores
 from ipforest.experiments.options import Option
@@ -109,7 +114,7 @@ def _voted(forest: Forest, X: Array, costs: FeatureCosts, stages: Array) -> tupl
 
 def _boosted(cell: Cell, data: PaperData) -> list[Record]:
     """Measure GreedyMiser over a grid of lambda and learning rate, by squared loss."""
-    lams = (0.0, 1e-4, 1e-3) if cell["tradeoffs"] < 5 else (0.0, 1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
+    lams = FEW_LAMBDAS if cell["tradeoffs"] < 5 else MANY_LAMBDAS
     return miser_points(data.parts, data.costs, cell["rounds"], lams, (0.1, 0.5), cell["seed"], queries=data.queries)
 
 
@@ -162,21 +167,16 @@ def _record(data: PaperData, costs: Any, scores: Any) -> Record:
     return Option(float(costs[0]), before, float(costs[1]), after).means
 
 
-def summarise(records: list[Record]) -> list[Record]:
-    """Return test cost and error within budgets, chosen on validation."""
-    return [{**row, "paper": "curve only"} for row in within_budgets(records, ("data", "method"))]
-
-
-def draw(records: list[Record], rows: list[Record]) -> Figure:
-    """Draw a panel per data set."""
-    return draw_curves(rows, "data", "Error against cost, mean and standard deviation over runs")
-
-
 EXPERIMENT = Experiment(
     name="budgetrf2015/figure3",
     title="Error against average cost: BudgetRF, ASTC, CSTC, GreedyMiser",
     source="BudgetRF (ICML 2015), section 3, figure 3",
-    steps=Steps(cells, run, summarise, draw),
+    steps=Steps(
+        cells,
+        run,
+        means_within_budgets("data", "method", paper=lambda row: "curve only"),
+        curves_by_data_set("Error against cost, mean and standard deviation over runs"),
+    ),
     differs=(
         "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000), unless miniboone.npz is in the data "
         "folder; Forest: at most 3,000 examples per part of our 16% sample of Covertype; CIFAR-10: at most 10,000 per "

@@ -21,7 +21,7 @@ from ipforest.experiments.ranking_trees import (
     task_of,
     true_resources,
 )
-from ipforest.experiments.rows import mean_and_deviation
+from ipforest.experiments.rows import grouped, mean_and_deviation
 
 VARIANTS = {
     "CSTC": {"features": True, "evaluation": True},
@@ -62,27 +62,24 @@ def _measured(cell: Cell, task: RankingTask, parameters: dict[str, Any]) -> list
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average cost and NDCG@5 over runs, per curve and its place on it."""
-    rows = []
-    groups: dict[tuple[Any, ...], list[Record]] = {}
-    places: dict[tuple[Any, ...], int] = {}
-    for record in records:
-        curve = (record["data"], record["seed"], record["curve"])
-        places[curve] = places.get(curve, -1) + 1
-        groups.setdefault((record["data"], record["part"], record["curve"], places[curve]), []).append(record)
-    for (data, part, curve, _), same in groups.items():
-        rows.append(
-            {
-                "data": data,
-                "part": part,
-                "curve": curve,
-                "lambda": float(f"{same[0]['lambda']:.3g}"),
-                "rho": same[0].get("rho"),
-                "nodes": same[0]["nodes"],
-                **mean_and_deviation(same, ("cost", "ndcg")),
-                "runs": len(same),
-            }
-        )
-    return rows
+    placed = [
+        {**record, "place": place}
+        for curve in grouped(records, "data", "seed", "curve").values()
+        for place, record in enumerate(curve)
+    ]
+    return [
+        {
+            "data": data,
+            "part": part,
+            "curve": curve,
+            "lambda": float(f"{same[0]['lambda']:.3g}"),
+            "rho": same[0].get("rho"),
+            "nodes": same[0]["nodes"],
+            **mean_and_deviation(same, ("cost", "ndcg")),
+            "runs": len(same),
+        }
+        for (data, part, curve, _), same in grouped(placed, "data", "part", "curve", "place").items()
+    ]
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:

@@ -19,8 +19,9 @@ from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.options import Answer, Option, choose, constant, levels, record_both
 from ipforest.experiments.parts import Parts, split_parts
-from ipforest.experiments.peers import read_boosted
+from ipforest.experiments.peers import read_boosted, untrained_lightgbm
 from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
+from ipforest.experiments.tasks import Task
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF, GreedyGrowth
 from ipforest.policy import TreesInOrder
@@ -125,28 +126,15 @@ def _cegb(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
 
 
 def penalised(parts: Parts, n_trees: int, seed: int, **penalty: Any) -> Iterator[BoostedTrees]:
-    """Train LightGBM under a penalty, over its settings."""
-    sizes = LEAVES_LARGE if n_trees == N_TREES_LARGE else LEAVES
-    return (penalised_trees(parts, n_trees, seed, *setting, **penalty) for setting in product(sizes, TRADEOFFS))
+    """Train LightGBM under a penalty on features (CEGB), over its settings."""
+    task, sizes = _task(parts, n_trees, seed), LEAVES_LARGE if n_trees == N_TREES_LARGE else LEAVES
+    for leaves, tradeoff in product(sizes, TRADEOFFS):
+        model = untrained_lightgbm(task, n_estimators=n_trees, num_leaves=leaves, cegb_tradeoff=tradeoff, **penalty)
+        yield read_boosted(model.fit(parts.X_train, parts.y_train))
 
 
-def penalised_trees(
-    parts: Parts, n_trees: int, seed: int, leaves: int, tradeoff: float, **penalty: Any
-) -> BoostedTrees:
-    """Train LightGBM under a penalty on features (CEGB)."""
-    from lightgbm import LGBMClassifier
-
-    model = LGBMClassifier(
-        n_estimators=n_trees,
-        num_leaves=leaves,
-        min_child_samples=10,
-        cegb_tradeoff=tradeoff,
-        random_state=seed,
-        n_jobs=1,
-        verbose=-1,
-        **penalty,
-    )
-    return read_boosted(model.fit(parts.X_train, parts.y_train))
+def _task(parts: Parts, n_trees: int, seed: int) -> Task:
+    return Task(parts, FeatureCosts.uniform(parts.X_train.shape[1]), (), n_trees, seed)
 
 
 def _cut_off(trees: BoostedTrees, parts: Parts) -> list[Option]:
@@ -208,11 +196,9 @@ def _named(name: str, plain: list[Option], stopped: dict[str, list[Option]]) -> 
 
 def _nested(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
     """Train nested cascades of forests and of boosted trees; their stages alone are the k best features, retrained."""
-    from lightgbm import LGBMClassifier
-
     bases = {
         "forest": RandomForestClassifier(n_trees, random_state=seed, n_jobs=1),
-        "LightGBM": LGBMClassifier(n_estimators=n_trees, min_child_samples=10, random_state=seed, n_jobs=1, verbose=-1),
+        "LightGBM": untrained_lightgbm(_task(parts, n_trees, seed), n_estimators=n_trees),
     }
     options: dict[str, list[Option]] = {}
     for name, base in bases.items():

@@ -6,24 +6,16 @@ from math import inf
 
 import numpy as np
 import pytest
+from fitted_forests import breast_cancer_instance
 from hypothesis import given, settings
 from strategies import instances, lambdas
 
-from ipforest import FeatureCosts, Forest, PruningInstance, Status, datasets, solve
+from ipforest import Status, solve
 from ipforest.solvers import dantzig_wolfe
 from ipforest.solvers.highs import run
 from ipforest.solvers.linear_program import Solution
 from proofs.crosschecks.brute_force import brute_force
 from proofs.crosschecks.random_instances import random_instance
-
-
-def breast_cancer(n_trees: int = 5) -> PruningInstance:
-    from sklearn.ensemble import RandomForestClassifier
-
-    data = datasets.load("breast_cancer")
-    model = RandomForestClassifier(n_trees, random_state=0).fit(data.X[::2], data.y[::2])
-    prices = 1 + np.arange(30) % 4
-    return PruningInstance.from_forest(Forest.from_sklearn(model), data.X[1::2], FeatureCosts(prices))
 
 
 @pytest.mark.slow
@@ -43,7 +35,7 @@ def test_optimum_is_exact(master, pricing, instance, lam):
 @pytest.mark.slow
 @pytest.mark.parametrize("lam", ["0.0005", "0.01", "0.03"])
 def test_both_masters_agree_with_the_minimum_cut_on_a_fitted_forest(lam):
-    instance = breast_cancer()
+    instance = breast_cancer_instance(5)
     optimum = solve(instance, lam, "networkx").objective
     for master in ("partition", "columns"):
         result = solve(instance, lam, "dantzig-wolfe", master=master)
@@ -74,20 +66,20 @@ def test_only_columns_of_negative_reduced_cost_are_taken_where_that_is_asked_for
         return taken
 
     monkeypatch.setattr(dantzig_wolfe._Search, "_entering", checked)
-    result = solve(breast_cancer(), "0.01", "dantzig-wolfe", master="columns", pricing="negative")
+    result = solve(breast_cancer_instance(5), "0.01", "dantzig-wolfe", master="columns", pricing="negative")
     assert result.status is Status.OPTIMAL
     assert all(rounds[0])
     assert any(any(priced_in) and not all(priced_in) for priced_in in rounds)
 
 
 def test_merging_keeps_the_master_small():
-    instance = breast_cancer()
+    instance = breast_cancer_instance(5)
     result = solve(instance, "0.01", "dantzig-wolfe")
     assert 0 < result.master_rows < instance.n_triples / 4
 
 
 def test_limits_end_the_search_with_the_best_so_far():
-    instance = breast_cancer()
+    instance = breast_cancer_instance(5)
     optimum = solve(instance, "0.01", "networkx").objective
     for status, limits in ((Status.ITERATION_LIMIT, {"max_iterations": 1}), (Status.TIME_LIMIT, {"time_limit": 0.0})):
         result = solve(instance, "0.01", "dantzig-wolfe", **limits)
@@ -96,7 +88,7 @@ def test_limits_end_the_search_with_the_best_so_far():
 
 
 def test_a_master_out_of_time_ends_the_search(monkeypatch):
-    instance = breast_cancer()
+    instance = breast_cancer_instance(5)
     out_of_time = Solution(Status.TIME_LIMIT, None, None, inf, -inf, 0.0, 0)
     monkeypatch.setattr(dantzig_wolfe, "run", lambda program, time_limit: out_of_time)
     result = solve(instance, "0.01", "dantzig-wolfe", time_limit=60.0)
@@ -106,7 +98,7 @@ def test_a_master_out_of_time_ends_the_search(monkeypatch):
 
 
 def test_interrupt_keeps_the_best_so_far():
-    instance = breast_cancer()
+    instance = breast_cancer_instance(5)
 
     def interrupt(share: float, message: str) -> None:
         raise KeyboardInterrupt
@@ -125,7 +117,7 @@ def test_a_master_stopped_by_its_numbers_never_claims_an_optimum(monkeypatch):
         return replace(solution, row_duals=0 * solution.row_duals)
 
     monkeypatch.setattr(dantzig_wolfe, "run", without_duals)
-    instance = breast_cancer()
+    instance = breast_cancer_instance(5)
     result = solve(instance, "0.01", "dantzig-wolfe", max_iterations=50)
     assert result.status is Status.FEASIBLE
     assert result.gap > 0

@@ -6,8 +6,9 @@ import signal
 import joblib
 import numpy as np
 import pytest
+from fitted_forests import breast_cancer_instance
 
-from ipforest import FeatureCosts, Forest, PruningInstance, Status, datasets, solve
+from ipforest import PruningInstance, Status, solve
 from ipforest.solvers.tree_dp import TreeBatch
 from ipforest.solvers.tree_pool import TreePool
 
@@ -20,12 +21,7 @@ LAM = "0.01"
 
 @pytest.fixture(scope="module")
 def instance() -> PruningInstance:
-    from sklearn.ensemble import RandomForestClassifier
-
-    data = datasets.load("breast_cancer")
-    model = RandomForestClassifier(8, random_state=0).fit(data.X[::2], data.y[::2])
-    prices = 1 + np.arange(30) % 4
-    return PruningInstance.from_forest(Forest.from_sklearn(model), data.X[1::2], FeatureCosts(prices))
+    return breast_cancer_instance(8)
 
 
 @pytest.fixture(scope="module")

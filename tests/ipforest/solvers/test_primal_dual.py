@@ -4,10 +4,11 @@ from fractions import Fraction
 import joblib
 import numpy as np
 import pytest
+from fitted_forests import breast_cancer_instance
 from hypothesis import given, settings
 from strategies import instances, lambdas
 
-from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, PruningResult, Status, datasets, solve
+from ipforest import Pruning, PruningInstance, PruningResult, Status, solve
 from ipforest.solvers.primal_dual import STEP_RULES, PrimalDualState, StepRule, _project
 from proofs.crosschecks.brute_force import brute_force
 from proofs.crosschecks.random_instances import random_instance
@@ -17,12 +18,7 @@ LAM = "0.01"
 
 @pytest.fixture(scope="module")
 def forest_instance() -> PruningInstance:
-    from sklearn.ensemble import RandomForestClassifier
-
-    data = datasets.load("breast_cancer")
-    model = RandomForestClassifier(6, random_state=0).fit(data.X[::2], data.y[::2])
-    prices = 1 + np.arange(30) % 4
-    return PruningInstance.from_forest(Forest.from_sklearn(model), data.X[1::2], FeatureCosts(prices))
+    return breast_cancer_instance(6)
 
 
 @pytest.fixture(scope="module")

@@ -78,6 +78,10 @@ def rounds_at_the_sixth_digit(instance, lam):
     return optimal(instance, Fraction(round(lam * 10**6), 10**6)).pruning
 
 
+def rounds_to_twelve_digits(instance, lam):
+    return optimal(instance, Fraction(f"{float(lam):.12g}")).pruning
+
+
 def counts_in_32_bits(instance, lam):
     return optimal(replace(instance, errors=np.minimum(instance.errors, 2**31 - 1)), lam).pruning
 
@@ -202,6 +206,7 @@ NOT_OPTIMAL = {
     "6 nodes": right_where(lambda instance, lam: instance.n_internal < 7),
     "39 nodes": right_where(lambda instance, lam: instance.n_internal < 40),
     "shallow": right_where(lambda instance, lam: instance.node_depth.max(initial=0) < 60),
+    "twelve digits": rounds_to_twelve_digits,
     "far all": keeps_all_far_away,
     "far nothing": right_where(lambda instance, lam: 10**-4 < lam < 10**4 or lam == 0),
     "few trees": right_where(lambda instance, lam: instance.n_trees < 7),

@@ -1,6 +1,7 @@
 """Total unimodularity at any size: agreement with the definition, sums and R10, minimal violators, every corruption."""
 
 from dataclasses import replace
+from functools import reduce
 from itertools import islice
 
 import numpy as np
@@ -207,10 +208,7 @@ def depth(proof):
 
 def test_a_long_chain_of_sums_is_split_in_the_middle():
     """Each step reads what it splits: halves keep the reading of n nonzeros at n log n, one link at a time at n^2."""
-    chain = r10_hoffman()
-    for _ in range(39):
-        chain = two_sum(chain, r10_hoffman())
-    certificate = confirmed(chain)
+    certificate = confirmed(reduce(two_sum, 40 * [r10_hoffman()]))
     assert [type(proof) for proof in certificate.proofs()].count(TwoSum) == 39
     assert depth(certificate.proof) <= 13
 
