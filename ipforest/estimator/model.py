@@ -656,7 +656,10 @@ class BudgetedModel(_Keeper, BaseEstimator):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__("_kept", None)
-        super().__setattr__(name, value)
+        if name == "feature_names_in_" and value is None:  # as SHAP forgets names, to give arrays
+            self.__dict__.pop(name, None)
+        else:
+            super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Give what is copied and pickled: all but what is kept ready."""

@@ -345,6 +345,11 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         check_is_fitted(self)
         return Pipeline([("preprocessing", self.preprocessing_), ("model", self.estimator_)])
 
+    @property
+    def named_steps(self) -> Any:
+        """The fitted parts by name, as libraries look for them in what is called a pipeline."""
+        return self.as_pipeline().named_steps
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.preprocessing).input_tags

@@ -101,6 +101,12 @@ def test_importances_are_those_of_the_columns_of_the_table(fitted) -> None:
     assert {*chosen.get_feature_names_out()} == {*fitted.feature_names_in_[np.argsort(expected)[-2:]]}
 
 
+def test_its_parts_have_names_as_those_of_a_pipeline(fitted) -> None:
+    """MAPIE asks whatever is called a pipeline for its last step."""
+    assert [*fitted.named_steps.values()] == [fitted.preprocessing_, fitted.estimator_]
+    assert not hasattr(clone(fitted), "named_steps")
+
+
 def test_sessions_ask_for_columns_of_the_table_and_take_its_cells(fitted) -> None:
     table, _ = clinic(12)
     expected = list(zip(fitted.predict(table), fitted.cost(table), strict=True))
