@@ -18,7 +18,7 @@ from ipforest._internal.records import records_to_csv
 from ipforest.instance import PruningInstance
 from ipforest.maxflow.network import Lambda
 from ipforest.maxflow.path_flow import PathFlow
-from ipforest.maxflow.single_cut import dual_bound, minimum_cut, require_range
+from ipforest.maxflow.single_cut import dual_bound, lambda_within_range, minimum_cut, require_range
 from ipforest.results import BudgetResult, Mixture, Pruning, PruningResult, Status
 
 NEVER_KEPT = -1
@@ -137,14 +137,15 @@ class PruningPath:
         """Return the smallest optimal pruning at a lambda with its certificate, without searching for it.
 
         The pruning is read off the path. Its flow is that of the path in the units of this lambda, with what rounding
-        took away added.
+        took away added. Where these units would pass 64 bits, as with most floats, the certificate is for the nearest
+        lambda of fewer digits at which the same pruning is optimal: that is the result's ``lam``.
 
         Raises
         ------
         ValueError
             Lambda is negative, or the path is coarse: its flow is not known then.
         OverflowError
-            Gains or costs at this lambda reach 2^62 in integer units.
+            Gains or costs reach 2^62 in integer units at the lambda from which on the pruning is optimal, too.
         """
         started = clock()
         exact = nonnegative_fraction(lam, "lam")
@@ -154,6 +155,7 @@ class PruningPath:
                 "compute the whole path or solve for this lambda"
             )
         index = bisect_right(self.breakpoints, exact)
+        exact = self._with_flow(exact, index)
         scaled = Lambda(*self.instance.scaled_lambda(exact))
         require_range(self.instance, scaled)
         _, flow, _ = minimum_cut(self.instance, scaled, self.flow.at(self.instance, scaled))
@@ -166,6 +168,12 @@ class PruningPath:
             runtime_s=clock() - started,
             flow=flow,
         )
+
+    def _with_flow(self, lam: Fraction, index: int) -> Fraction:
+        """Return a lambda, or one near it whose flow fits 64 bits and at which the same pruning is optimal."""
+        unit = self.instance.error_unit / self.instance.cost_unit
+        near = lambda_within_range(self.instance, lam / unit) * unit
+        return near if bisect_right(self.breakpoints, near) == index else (Fraction(0), *self.breakpoints)[index]
 
     @property
     def starts(self) -> tuple[Fraction | float, ...]:

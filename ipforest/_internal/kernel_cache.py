@@ -98,13 +98,14 @@ class _KernelFile(IndexDataCacheFile):
 
 
 @cache
-def _warn_once(what: str, problem: str) -> None:
+def warn_once(what: str, problem: str) -> None:
+    """Log that the cache cannot be used, once for each problem."""
     logger.warning("numba's cache cannot be %s (%s); kernels are compiled in memory, each time anew", what, problem)
 
 
 def _warn(place: str, what: str, problem: Exception) -> None:
     logger.debug("%s cannot be %s", place, what, exc_info=problem)
-    _warn_once(what, f"{type(problem).__name__}: {problem}")
+    warn_once(what, f"{type(problem).__name__}: {problem}")
 
 
 def _fields_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:

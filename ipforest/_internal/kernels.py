@@ -3,7 +3,6 @@
 import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from itertools import pairwise
 from math import inf
 from threading import local
@@ -17,7 +16,7 @@ from numba.core.types.misc import unliteral
 from numba.extending import register_jitable
 
 from ipforest._internal.arrays import Array
-from ipforest._internal.kernel_cache import KernelCache
+from ipforest._internal.kernel_cache import KernelCache, warn_once
 from ipforest._internal.undisturbed import Undisturbed, undisturbed
 
 R = TypeVar("R")
@@ -130,8 +129,10 @@ def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:
     dispatcher = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if numba.config.DISABLE_JIT:
         return function
-    with suppress(RuntimeError):  # nowhere to write: neither the package's folder nor the user's cache
+    try:
         dispatcher._cache = KernelCache(dispatcher)
+    except RuntimeError:  # neither the package's folder nor the user's cache
+        warn_once("written", "there is no folder to write to; NUMBA_CACHE_DIR may name one")
     dispatcher._compile_for_args = _at_a_stretch(dispatcher._compile_for_args)
     dispatcher.get_call_template = _of_any_value(dispatcher.get_call_template)
     return cast("Callable[..., R]", dispatcher)

@@ -162,6 +162,9 @@ def write(trees: Any, target: str) -> Any:
     ValueError
         Unknown target, tests that the format cannot express, or an estimator whose decision trees do not hold.
     """
+    formats = dict.fromkeys([*WRITERS, *MODEL_WRITERS])
+    if target not in formats:
+        raise ValueError(f"target: expected one of {', '.join(formats)}, got {target!r}")
     if hasattr(trees, "to_trees"):
         if target in MODEL_WRITERS and (target not in WRITERS or trees.decides_by or _holds_more(trees, target)):
             return _load(MODEL_WRITERS[target])(trees)
@@ -170,9 +173,6 @@ def write(trees: Any, target: str) -> Any:
         raise TypeError(f"trees: expected a fitted estimator of this package for 'json', got {type(trees).__name__}")
     if not isinstance(trees, Forest | BoostedTrees):
         raise TypeError(f"trees: expected a Forest or BoostedTrees, got {type(trees).__name__}")
-    if target not in WRITERS:
-        formats = ", ".join(dict.fromkeys([*WRITERS, *MODEL_WRITERS]))
-        raise ValueError(f"target: expected one of {formats}, got {target!r}")
     return _load(WRITERS[target])(trees)
 
 

@@ -220,6 +220,32 @@ class BudgetedModel(_Keeper, BaseEstimator):
         ended = self.sessions(examples.shape[0]).see(examples)
         return Measurement.of(ended, labels, getattr(self, "classes_", None), self.class_costs_)
 
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each feature in all tests that predicting the held-out examples takes, shape (n_features,).
+
+        They sum to 1, or are all 0 where nothing is tested. What is tested often need not be worth its price: see
+        `measured`, which tells for how many examples each feature is bought.
+
+        Raises
+        ------
+        AttributeError
+            The model keeps no held-out examples.
+        """
+        check_is_fitted(self)
+        if not self._keeps_examples:
+            raise AttributeError(
+                f"feature_importances_: expected a model that keeps held-out examples, got {type(self).__name__} "
+                "fitted without; measured(X, y).tests tells how often examples test each feature"
+            )
+        tests = self.measured().tests
+        return np.asarray(tests / max(tests.sum(), 1e-300))
+
+    @property
+    def _keeps_examples(self) -> bool:
+        """Whether there are held-out examples to measure the model on, or it was measured on such."""
+        return self._validation is not None or self._measured is not None
+
     def summary(self, X: npt.ArrayLike | None = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
         """Describe what was chosen, from what, and what it comes to.
 
@@ -251,7 +277,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         return "\n".join([*lines, measured.in_words(examples), f"  buys most: {measured.bought_most(units, n_units)}"])
 
     def __str__(self) -> str:
-        return self.summary() if self._validation is not None or self._measured is not None else repr(self)
+        return self.summary() if self._keeps_examples else repr(self)
 
     @property
     def _aim(self) -> str:
@@ -630,7 +656,10 @@ class BudgetedModel(_Keeper, BaseEstimator):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__("_kept", None)
-        super().__setattr__(name, value)
+        if name == "feature_names_in_" and value is None:  # as SHAP forgets names, to give arrays
+            self.__dict__.pop(name, None)
+        else:
+            super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Give what is copied and pickled: all but what is kept ready."""

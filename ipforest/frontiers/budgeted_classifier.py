@@ -295,7 +295,7 @@ class BudgetedClassifier(Classifies, ManyFrontiers):
     left_out_ : tuple of str
         What was not trained for lack of time.
     feature_importances_ : ndarray of float64, shape (n_features,)
-        See `JointFrontier`.
+        See `ipforest.estimator.BudgetedModel.feature_importances_`.
 
     Examples
     --------

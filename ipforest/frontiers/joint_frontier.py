@@ -303,16 +303,6 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         return member, None if rule < 0 else member.learnt[rule].rule
 
     @property
-    def feature_importances_(self) -> FloatArray:
-        """Share of each feature in all tests that predicting the validation examples takes, shape (n_features,).
-
-        They sum to 1, or are all 0 where nothing is tested. What is tested often need not be worth its price: see
-        `measured`, which tells for how many examples each feature is bought.
-        """
-        tests = self.measured().tests
-        return np.asarray(tests / max(tests.sum(), 1e-300))
-
-    @property
     def _stops(self) -> bool:
         """Whether an example may be stopped."""
         return self._stopping is None or bool(self._stopping)

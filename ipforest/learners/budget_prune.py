@@ -63,8 +63,9 @@ class BudgetPrune(ForestPruner):
         cost more than the budget, and is taken if it has the lower error; if still nothing is bought, there is a
         warning.
     lam : number, optional
-        In place of a budget, the price of a unit of cost in errors. Without both, the cheapest pruning among those of
-        least error is taken.
+        In place of a budget, the price of a unit of cost in errors; with many digits the pruning is proven optimal at a
+        lambda next to it (see `PruningPath.result`). Without both, the cheapest pruning among those of least error is
+        taken.
     pruning : PruningSettings, optional
         What a pruning is judged by, and how it is found.
     max_cost : number, optional

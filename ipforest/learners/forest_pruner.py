@@ -251,12 +251,12 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         self.estimator_ = ensemble
         self.n_features_in_, self._column_labels = ensemble.n_features_in_, None
         self._take_names_of(ensemble)
+        examples = self._checked(X)
         self.costs_ = self._read_costs()
         classes = getattr(ensemble, "classes_", None)
         self._keep_classes(classes)
         self._take_class_costs(classes)
         self.forest_ = Forest.from_sklearn(ensemble)
-        examples = self._checked(X)
         self._note_missing(examples)
         self._refit_data = None
         paying = self._paying(X_cost, examples, examples)

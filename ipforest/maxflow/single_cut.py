@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ipforest._internal.rational import INT64_SAFE, exact_sum
+from ipforest._internal.rational import INT64_SAFE, coarsened, exact_sum
 from ipforest._internal.undisturbed import undisturbed
 from ipforest.maxflow.flows import Capacities, reduce_flow, restore_flow
 from ipforest.maxflow.network import KEPT, STOP, Lambda, build_network
@@ -80,10 +80,24 @@ def dual_bound(instance: PruningInstance, flow: DualFlow) -> Fraction:
     return instance.error_unit * Fraction(at_the_roots - surplus, flow.q)
 
 
+def lambda_within_range(instance: PruningInstance, ratio: Fraction) -> Fraction:
+    """Return a scaled lambda p / q, or one of fewer digits near it, such that flows at it stay within 64 bits."""
+    gains, costs = _most(instance)
+    if ratio.denominator * gains + ratio.numerator * costs < INT64_SAFE:
+        return ratio
+    largest = Fraction((INT64_SAFE - 1 - gains) // costs)
+    return min(largest, coarsened(ratio, gains, costs, INT64_SAFE - 1 - costs))  # p may be rounded up by 1
+
+
+def _most(instance: PruningInstance) -> tuple[int, int]:
+    """Return what gains and costs add up to at most, in integer units."""
+    return max(1, exact_sum(np.abs(instance.gain))), max(1, instance.total_cost)
+
+
 def require_range(instance: PruningInstance, lam: Lambda) -> None:
     """Require that no flow at a lambda can leave the integers of the kernels."""
-    gains = lam.q * max(1, exact_sum(np.abs(instance.gain)))
-    costs = lam.p * max(1, instance.total_cost)
+    most_gains, most_costs = _most(instance)
+    gains, costs = lam.q * most_gains, lam.p * most_costs
     if gains + costs >= INT64_SAFE:
         raise OverflowError(
             f"lam: expected gains and costs below 2^62 in integer units, got 2^{gains.bit_length()} and "

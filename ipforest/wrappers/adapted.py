@@ -178,6 +178,7 @@ class AdaptedClassifier(AroundEstimator, Classifies, FittedWithWeights):
         examples, labels = self.model_._checked_part(*held_out, "y" if X_val is None else "y_val")
         counts = np.ones(labels.size) if held_out_weight is None else held_out_weight
         self._held_out = Labelled(examples, labels, counts).with_relative_weights()
+        self._keep_held_out(self._held_out)
         self._adapt()
         return self
 

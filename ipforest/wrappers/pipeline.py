@@ -324,6 +324,16 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         found: Measurement = self.estimator_.measured(None if X is None else self._transformed(X), y)
         return found
 
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each column of the table in all tests.
+
+        See `ipforest.estimator.BudgetedModel.feature_importances_`.
+        """
+        check_is_fitted(self)
+        of_computed = self.estimator_.feature_importances_
+        return np.bincount(self.sources_, of_computed, self.n_features_in_).astype(np.float64)
+
     def summary(self, X: Any = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
         """Describe what was chosen, from what, and what it comes to; see `BudgetedModel.summary`."""
         named = self.table_columns.named
@@ -334,6 +344,11 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         """Return the fitted model as a scikit-learn pipeline, which shares its parts."""
         check_is_fitted(self)
         return Pipeline([("preprocessing", self.preprocessing_), ("model", self.estimator_)])
+
+    @property
+    def named_steps(self) -> Any:
+        """The fitted parts by name, as libraries look for them in what is called a pipeline."""
+        return self.as_pipeline().named_steps
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

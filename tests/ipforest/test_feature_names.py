@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetPrune, EarlyExit
 from ipforest._internal.feature_names import (
@@ -175,3 +176,13 @@ def test_the_closest_are_sought_for_the_names_that_are_told_alone() -> None:
     names = [f"gene {number}" for number in range(5_000)]
     with pytest.raises(ValueError, match=r"unknown 'gene 0_' \(closest: 'gene 0'\), .* and 4997 more and no 'gene 0'"):
         positions_by_name([f"{name}_" for name in names], names, "X: expected the columns of training")
+
+
+def test_names_that_are_taken_away_are_forgotten() -> None:
+    """SHAP sets them to None, to give arrays."""
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
+    model = BudgetPrune(RandomForestClassifier(3, max_depth=2, random_state=0), random_state=0).fit(table, table.a > 0)
+    expected = model.predict_proba(table)
+    model.feature_names_in_ = None
+    np.testing.assert_array_equal(model.predict_proba(table.to_numpy()), expected)
+    assert model.session().next_unit.name.startswith("feature ")

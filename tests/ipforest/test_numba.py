@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.event import Listener, install_listener
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
@@ -38,6 +38,12 @@ print(lowest.ravel(), highest.ravel(), extremes_below.stats.cache_path)
 """
 
 
+NOWHERE = (
+    "numba's cache cannot be written (there is no folder to write to; NUMBA_CACHE_DIR may name one); kernels are "
+    "compiled in memory, each time anew"
+)
+
+
 @pytest.mark.slow
 def test_kernels_work_uncached_where_nothing_can_be_written(tmp_path):
     """Regular files stand where folders would be needed, which stops the superuser, too."""
@@ -51,7 +57,7 @@ def test_kernels_work_uncached_where_nothing_can_be_written(tmp_path):
     finished = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False, cwd=tmp_path
     )
-    assert finished.stderr == ""
+    assert finished.stderr == NOWHERE + "\n"
     assert finished.stdout == "[2 2 5] [5 2 5] None\n"
 
 
@@ -194,7 +200,7 @@ def load_kernels(tmp_path, monkeypatch):
     """Write the modules to a folder, with a change; return the last one, imported anew as a new process would."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setattr(_kernel_cache, "_warn_once", _kernel_cache._warn_once.__wrapped__)
+    monkeypatch.setattr(_kernel_cache, "warn_once", _kernel_cache.warn_once.__wrapped__)
 
     def load(module=None, old="", new=""):
         for name, text in KERNELS.items():
@@ -280,8 +286,16 @@ def test_a_cache_that_cannot_be_written_is_done_without(load_kernels, tmp_path, 
     assert not list((tmp_path / "__pycache__").glob("*.nb?"))
 
 
+def test_a_package_that_nothing_can_be_written_beside_says_so_once(load_kernels, monkeypatch, caplog):
+    """As in a container without a home: each process compiled all kernels, which takes a minute, and did not say so."""
+    monkeypatch.setattr(FunctionCache._impl_class, "_locator_classes", [])
+    _numba.warn_once.cache_clear()
+    assert load_kernels().calling(load_kernels().Pair(2, 4)) == 111
+    assert caplog.messages == [NOWHERE]
+
+
 def test_a_warning_comes_once(caplog):
-    _kernel_cache._warn_once.cache_clear()
+    _kernel_cache.warn_once.cache_clear()
     for place in ("here", "there"):
         _kernel_cache._warn(place, "read", EOFError("Ran out of input"))
     assert [record.levelname for record in caplog.records] == ["WARNING"]

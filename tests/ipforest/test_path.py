@@ -1,4 +1,3 @@
-import warnings
 from bisect import bisect_right
 from fractions import Fraction
 from itertools import pairwise
@@ -395,13 +394,26 @@ def test_numbers_beyond_64_bits_are_refused_with_their_sizes():
         prune_path(two_roots(2**40 + 1, 2**40, 2**40 + 1))
 
 
-@pytest.mark.parametrize("lam", [Fraction(1, 10**30), Fraction(10**30), Fraction(10**30, 10**30 - 1)])
-def test_a_lambda_beyond_64_bits_is_refused_before_anything_overflows(lam):
+@pytest.mark.parametrize(
+    "lam", [Fraction(1, 10**30), Fraction(10**30), Fraction(10**30, 10**30 - 1), 1 - Fraction(1, 10**30), 1 / 3, 1e18]
+)
+def test_a_lambda_of_too_many_digits_is_proven_at_one_near_it(lam):
     path = prune_path(two_roots(3, 2, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(OverflowError, match=r"lam: expected gains and costs below 2\^62"):
-            path.result(lam)
+    result = path.result(lam)
+    assert result.pruning == path.pruning(lam)
+    assert path.pruning(result.lam) == result.pruning
+    assert result.gap == 0
+    assert verify_optimality(path.instance, result)
+
+
+def test_floats_and_their_neighbours_are_lambdas(middle_sized):
+    path = prune_path(middle_sized)
+    for lam in map(float, path.breakpoints[::5]):
+        for near in (lam, np.nextafter(lam, 0), np.nextafter(lam, 1), lam / 3):
+            result = path.result(near)
+            assert result.pruning == path.pruning(near)
+            assert result.gap == 0
+            assert abs(result.lam - Fraction(repr(float(near)))) < 1e-9 * lam
 
 
 def test_a_common_divisor_makes_large_numbers_small():

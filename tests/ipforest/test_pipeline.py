@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
@@ -89,6 +90,21 @@ def test_predictions_are_those_of_the_two_steps(fitted) -> None:
     np.testing.assert_array_equal(fitted.predict_proba(table), by_hand.predict_proba(computed))
     assert fitted.score(table, y) == by_hand.score(computed, y)
     np.testing.assert_array_equal(fitted.at_budget(3).cost(table), by_hand.at_budget(3).cost(computed))
+
+
+def test_importances_are_those_of_the_columns_of_the_table(fitted) -> None:
+    inside = fitted.estimator_.feature_importances_
+    expected = [inside[fitted.sources_ == column].sum() for column in range(4)]
+    np.testing.assert_allclose(fitted.feature_importances_, expected)
+    assert 0 < fitted.feature_importances_[1] < fitted.feature_importances_.sum() == pytest.approx(1)
+    chosen = SelectFromModel(fitted, max_features=2, threshold=-np.inf, prefit=True).fit(*clinic())
+    assert {*chosen.get_feature_names_out()} == {*fitted.feature_names_in_[np.argsort(expected)[-2:]]}
+
+
+def test_its_parts_have_names_as_those_of_a_pipeline(fitted) -> None:
+    """MAPIE asks whatever is called a pipeline for its last step."""
+    assert [*fitted.named_steps.values()] == [fitted.preprocessing_, fitted.estimator_]
+    assert not hasattr(clone(fitted), "named_steps")
 
 
 def test_sessions_ask_for_columns_of_the_table_and_take_its_cells(fitted) -> None:

@@ -9,10 +9,12 @@ from budgeted_estimators import CLASSIFIERS, REGRESSORS
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.frozen import FrozenEstimator
 
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade, NestedStages
 from ipforest.adaptive import AdaptLin, GateSearch
+from ipforest.wrappers.calibration import CalibratedClassifier
 
 X, Y = load_breast_cancer(return_X_y=True)
 FOREST = RandomForestClassifier(6, max_depth=4, random_state=0)
@@ -90,3 +92,32 @@ def test_a_regressor_says_its_squared_error_of_at_most_two_thousand_examples() -
     model = BudgetPrune(RandomForestRegressor(3, max_depth=3, random_state=0), budget=3, validation_fraction=0.5)
     model.set_params(random_state=0).fit(data[rows], target[rows])
     assert re.search(r"on 2000 examples on which it was chosen:\n    mean squared error .* R\^2 0\.\d+", str(model))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BudgetPrune(FOREST, budget=2, random_state=0),
+        EarlyExit(FOREST, budget=2, random_state=0),
+        CalibratedClassifier(BudgetPrune(FOREST, budget=2, random_state=0), random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_scikit_learn_selects_features_by_the_share_of_tests(model: Any) -> None:
+    few = X[:, :6]
+    fitted = clone(model).fit(few, Y)
+    seen = fitted._validation[0]
+    tests = fitted.feature_usage(seen).mean(axis=0)
+    np.testing.assert_allclose(fitted.feature_importances_, tests / tests.sum(), atol=1e-12)
+    best = np.argsort(-tests, kind="stable")[:2]
+    chosen = SelectFromModel(model, max_features=2, threshold=-np.inf).fit(few, Y).get_support(indices=True)
+    assert {*chosen} == {*best}
+    assert RFE(model, n_features_to_select=2, step=2).fit(few, Y).n_features_ == 2
+
+
+def test_what_keeps_no_examples_has_no_importances() -> None:
+    fitted = BudgetPrune(clone(FOREST).fit(X, Y), budget=4).fit(X)
+    with pytest.raises(AttributeError, match="keeps held-out examples, got BudgetPrune fitted without; measured"):
+        _ = fitted.feature_importances_
+    assert BudgetPrune(clone(FOREST).fit(X, Y), budget=4).fit(X, Y).feature_importances_.sum() == pytest.approx(1)
+    assert not hasattr(BudgetPrune(FOREST), "feature_importances_")

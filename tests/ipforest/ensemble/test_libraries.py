@@ -53,10 +53,13 @@ def test_other_models_are_refused(model, text: str) -> None:
 
 def test_other_targets_are_refused() -> None:
     forest = read(fitted("classifier", "tree"))
-    with pytest.raises(
-        ValueError, match="target: expected one of sklearn, lightgbm, xgboost, onnx, c, json, got 'cobol'"
-    ):
-        write(forest, "cobol")
+    X, y = load_breast_cancer(return_X_y=True)
+    stopped = EarlyExit(RandomForestClassifier(4, max_depth=2, random_state=0), budget=2, random_state=0).fit(X, y)
+    for model in (forest, stopped):
+        with pytest.raises(
+            ValueError, match="target: expected one of sklearn, lightgbm, xgboost, onnx, c, json, got 'cobol'"
+        ):
+            write(model, "cobol")
     with pytest.raises(TypeError, match="trees: expected a Forest or BoostedTrees, got int"):
         write(3, "sklearn")
     with pytest.raises(TypeError, match="trees: expected BoostedTrees, which LightGBM adds up, got Forest"):

@@ -471,6 +471,13 @@ def test_examples_must_have_the_columns_of_training(method: str) -> None:
         getattr(model, method)(X[:, :3])
 
 
+def test_a_fitted_ensemble_of_other_columns_is_told_before_prices() -> None:
+    """As one that selected features were given to, in place."""
+    ensemble = clone(FOREST).fit(X[:, :3], LABELS_X)
+    with pytest.raises(ValueError, match="X has 7 features, but BudgetPrune is expecting 3"):
+        BudgetPrune(ensemble, feature_costs=COSTS).fit(X, LABELS_X)
+
+
 def test_an_unfitted_model_says_so() -> None:
     model = BudgetPrune(FOREST)
     for call in (model.to_sklearn, lambda: model.at_budget(1), lambda: model.cost(X), lambda: model.predict(X)):

@@ -160,11 +160,12 @@ def counted(forest: Structure, kept: np.ndarray) -> Purchase:
     return state
 
 
+@pytest.mark.parametrize("prices", [1 + np.arange(64) % 5, 10 ** np.linspace(-6, 5, 64)], ids=["few", "all sizes"])
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
-def test_what_thousands_of_nodes_need_is_counted_right_over_many_passes(share):
+def test_what_thousands_of_nodes_need_is_counted_right_over_many_passes(share, prices):
     X, y = load_digits(return_X_y=True)
     trees = ExtraTreesClassifier(40, random_state=0).fit(X[:300], y[:300])
-    instance = PruningInstance.from_forest(Forest.from_sklearn(trees), X[300:500], FeatureCosts(1 + np.arange(64) % 5))
+    instance = PruningInstance.from_forest(Forest.from_sklearn(trees), X[300:500], FeatureCosts(prices))
     forest, nothing = structure(instance), np.zeros(instance.n_internal, dtype=bool)
     state = counted(forest, ~nothing)
     limit = int(share * total_cost(forest, state))
