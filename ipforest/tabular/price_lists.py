@@ -435,8 +435,8 @@ def _read_json(path: Path) -> PriceList:
 
 def _from_labels(source: str, labels: Sequence[Any], values: Sequence[Any]) -> PriceList:
     """Read prices, or records, that stand under the names of their features or the numbers of their columns."""
-    records = [value if isinstance(value, Mapping) else {"cost": value} for value in values]
-    records = _renamed(source, records, has_names=True)
+    entries = [value if isinstance(value, Mapping) else {"cost": value} for value in values]
+    records = _renamed(source, entries, has_names=True)
     if _are_numbers(labels):
         if sorted(labels) != list(range(len(labels))):
             raise ValueError(
