@@ -90,8 +90,8 @@ def _tell_of_repeated_rows(cells: pd.DataFrame, left_out: list[str], file: str) 
     if n_repeated:
         rows = "1 row repeats another one" if n_repeated == 1 else f"{n_repeated} rows repeat others"
         print_note(
-            f"{file}: {rows} in all columns, {left_out[0]!r} too; the error on held-out rows is too small where the same "
-            "row is trained on"
+            f"{file}: {rows} in all columns, {left_out[0]!r} too; the error on held-out rows is too small where the "
+            "same row is trained on"
         )
 
 
