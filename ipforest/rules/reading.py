@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ipforest._internal.arrays import Array
 from ipforest._internal.examples import require_rows_in_order
 from ipforest.estimator.checks import check_integer
+from ipforest.estimator.held_out import checked_labels
 from ipforest.policy import Policy
 from ipforest.rules.ends import Ends, OrderNames
 from ipforest.rules.policy_reader import PolicyReader
@@ -54,7 +55,7 @@ def read_rules(
     TypeError
         The model is none of this package.
     ValueError
-        No examples, or labels of another number.
+        No examples, or labels of another number or of classes that the model does not know.
 
     Examples
     --------
@@ -117,9 +118,7 @@ def rules_of(
     check_integer(max_clauses, "max_clauses", 2)
     if X.shape[0] == 0:
         raise ValueError("X: expected at least one example, got none")
-    labels = None if y is None else np.asarray(y)
-    if labels is not None and labels.shape != (X.shape[0],):
-        raise ValueError(f"y: expected {X.shape[0]} values, one per example, got shape {labels.shape}")
+    labels = None if y is None else checked_labels(y, X, seller.classes, "y")
     end = Ends.of(policy, seller, X, labels, max_cost)
     tree = None if seller.costs.delayed.any() else single_tree(policy, max_cost)
     orders, most = OrderNames(seller, names), inf if max_questions is None else max_questions

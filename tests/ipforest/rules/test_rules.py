@@ -297,8 +297,10 @@ def test_bad_input_is_told() -> None:
     model = TREES["a tree"]
     with pytest.raises(TypeError, match=r"model: expected one that buys, .*, got LogisticRegression"):
         read_rules(LogisticRegression().fit(X, Y), X)
-    with pytest.raises(ValueError, match="y: expected 240 values, one per example, got shape"):
+    with pytest.raises(ValueError, match="y: expected 240 values, one per example, got"):
         read_rules(model, X, Y[:3])
+    with pytest.raises(ValueError, match="y: expected labels among the classes of training, got 'unheard of'"):
+        read_rules(model, X, np.where(np.arange(len(Y)) == 3, "unheard of", Y.astype(object)))
     with pytest.raises(ValueError, match="max_questions: expected an integer >= 1, got 0"):
         read_rules(model, X, max_questions=0)
     with pytest.raises(ValueError, match="max_clauses: expected an integer >= 2, got 1"):
