@@ -22,8 +22,8 @@ def add(commands: Subparsers) -> None:
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="methods to compare (default: all installed); FILE.py:NAME is a solver that a file registers or defines: the "
-        "file is run",
+        help="methods to compare (default: all installed); FILE.py:NAME is a solver that a file registers or defines: "
+        "the file is run",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
     add_folder(command, "save a disagreement there (default: the current folder)")
