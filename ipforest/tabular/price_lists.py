@@ -365,8 +365,9 @@ def _renamed(source: str, records: Sequence[Mapping[Any, Any]], *, has_names: bo
 
 
 def _are_prices(cells: Sequence[Any]) -> bool:
+    """Return whether most of what is there are numbers; one that is none is refused later, with its line."""
     filled = [cell for cell in cells if not _is_empty(cell)]
-    return bool(filled) and all(map(_is_number, filled))
+    return 2 * sum(map(_is_number, filled)) > len(filled)
 
 
 def _is_number(cell: Any) -> bool:

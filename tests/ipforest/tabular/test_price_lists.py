@@ -131,6 +131,7 @@ def test_without_names_rows_go_by_position(write) -> None:
         ("test,note,price\na,b,1\n", "in a column feature, or no names, got 'test', 'note' together with the prices"),
         ("feature,Preis,Gruppe,mit\na,3,g,2\nb,3,,\n", "got 'feature', 'Preis', 'Gruppe', 'mit'; name the columns fe"),
         ("a,b,c\n1,2,3\n", "got 'a', 'b', 'c'; name the columns feature and cost, and write a row for each feature"),
+        ("test,price\na,3\nb,free\nc,2\n", "line 3, cost: expected a finite number .* got 'free'"),
         ("", "expected a column cost, or one column of numbers, got an empty file"),
         ('feature,cost\n"a,1\n' + "b,1\n" * 40_000, "line 32770: expected text in cells, got: field larger than"),
     ],
