@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert
 from sphinx.util.nodes import make_refnode
 
 from ipforest import __version__
@@ -19,7 +21,7 @@ author = "The ipforest developers"
 copyright = "The ipforest developers, MIT licence"
 release = version = __version__
 
-extensions = ["numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "myst_nb"]
+extensions = ["numpydoc", "sphinx.ext.autodoc", "myst_nb"]
 exclude_patterns = ["build", "_build"]
 default_role = "py:obj"
 
@@ -34,6 +36,7 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 toc_object_entries_show_parents = "hide"
 
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "ipforest"
 WIDE_TABLES = (
@@ -111,8 +114,21 @@ def _in_another_module(app, env, node, content):
     return make_refnode(app.builder, node["refdoc"], objects[name].docname, objects[name].node_id, content, name)
 
 
+def _in_the_line(translator, node):
+    """Write a formula as MathML, which browsers draw without a script or a network."""
+    translator.body.append(convert(node.astext()))
+    raise SkipNode
+
+
+def _displayed(translator, node):
+    formula = convert(node.astext(), display="block")
+    translator.body.append(f'<div class="math">{formula}</div>')
+    raise SkipNode
+
+
 def setup(app):
     """Connect what Sphinx asks while it reads."""
+    app.add_html_math_renderer("mathml", (_in_the_line, None), (_displayed, None))
     app.connect("source-read", _with_records)
     app.connect("missing-reference", _in_another_module)
     app.connect("autodoc-skip-member", _is_request)

@@ -176,6 +176,15 @@ def _decoded(data: bytes, path: str, encoding: str | None) -> str:
     return _decode(data, "utf-8", path)
 
 
+def is_utf8(path: Path) -> bool:
+    """Return whether all bytes of a file can be read as UTF-8, which hardly happens to texts in other encodings."""
+    try:
+        path.read_bytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _decode(data: bytes, encoding: str, path: str) -> str:
     try:
         return data.decode(encoding)
@@ -191,12 +200,20 @@ def _recognised_separator(text: str, path: str) -> str:
     """Find the one separator that gives all rows the same length, above one."""
     widths = {separator: _widths(text, separator) for separator in SEPARATORS}
     fitting = [separator for separator, found in widths.items() if len(found) == 1 and found[0] > 1]
+    if fitting == [",", ";"] and _are_decimal_commas(text):
+        return ";"
     if len(fitting) > 1:
         told = " and ".join(f"{separator!r} ({widths[separator][0]} columns)" for separator in fitting)
         raise ValueError(f"{path}: expected one separator, got rows that fit {told}; give it (--sep)")
     if fitting:
         return fitting[0]
     return max(SEPARATORS, key=lambda separator: widths[separator][0] if widths[separator] else 0)
+
+
+def _are_decimal_commas(text: str) -> bool:
+    """Return whether all commas stand between digits, as in ``CRP;6,50``, and a semicolon does not."""
+    commas, semicolons = (len(re.findall(rf"[0-9]{mark}[0-9]", text)) for mark in ",;")
+    return commas == text.count(",") and semicolons < text.count(";")
 
 
 def _widths(text: str, separator: str) -> list[int]:

@@ -21,8 +21,9 @@ def add(commands: Subparsers) -> None:
         "--methods",
         nargs="+",
         action="extend",
-        metavar="NAME | FILE.py:NAME",
-        help="methods to compare (default: all installed); a solver that a file registers or defines: the file is run",
+        metavar="NAME",
+        help="methods to compare (default: all installed); FILE.py:NAME is a solver that a file registers or defines: "
+        "the file is run",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
     add_folder(command, "save a disagreement there (default: the current folder)")

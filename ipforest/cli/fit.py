@@ -86,7 +86,8 @@ def add(commands: Subparsers) -> None:
         "--estimator",
         choices=(PRUNED, CHOSEN, CHOSEN_NUMBER),
         default=PRUNED,
-        help=f"what to train (default: {PRUNED})",
+        metavar="NAME",
+        help=f"what to train: {PRUNED} (the default), {CHOSEN} or {CHOSEN_NUMBER}",
     )
     add_search_options(command)
     command.add_argument("--trees", type=positive_integer, metavar="T", help="trees of the forest (default: 100)")

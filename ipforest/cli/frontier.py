@@ -33,8 +33,8 @@ def add(commands: Subparsers) -> None:
         "--methods",
         nargs="+",
         action="extend",
-        metavar="NAME | FILE.py:NAME",
-        help="such as 'BudgetForest' 'k best, forest' (default: all installed), or what a file defines, a "
+        metavar="NAME",
+        help="such as 'BudgetForest' 'k best, forest' (default: all installed); FILE.py:NAME is what a file defines, a "
         "function of a task or an estimator with a frontier: the file is run",
     )
     command.add_argument(

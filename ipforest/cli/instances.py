@@ -24,8 +24,9 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--solvers",
         nargs="+",
-        metavar="NAME | FILE.py:NAME",
-        help="for the table (default: all that are there); a solver that a file registers or defines: the file is run",
+        metavar="NAME",
+        help="for the table (default: all that are there); FILE.py:NAME is a solver that a file registers or defines: "
+        "the file is run",
     )
     command.add_argument(
         "--time-limit", type=float, default=10.0, metavar="S", help="seconds for each run (default: 10)"

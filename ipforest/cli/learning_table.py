@@ -55,7 +55,7 @@ def add_table_options(command: ArgumentParser, *, required: bool) -> None:
 
 def read_table(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], FeatureCosts]:
     """Read the table and the price list; columns of numbers become numbers, columns of words stay text."""
-    from ipforest.tabular.column_kinds import summary, typed_columns
+    from ipforest.tabular.column_kinds import Kind, summary, typed_columns
     from ipforest.tabular.tables import numbers_of, read_cells
     from ipforest.tabular.word_columns import check_word_columns
 
@@ -70,14 +70,29 @@ def read_table(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column
         target = numbers_of(cells[[name]], options.csv, form)[name]
     else:
         _check_classes(target, options.csv)
-    cells = cells.drop(columns=[name, *dropped])
+    features = cells.drop(columns=[name, *dropped])
     prices = None if options.prices is None else read_price_list(options)
-    table, columns = typed_columns(cells, options.csv, form, words=words, priced=_priced(prices, cells.columns))
+    table, columns = typed_columns(features, options.csv, form, words=words, priced=_priced(prices, features.columns))
+    left_out = [*dropped, *(column.name for column in columns if column.kind is Kind.LEFT_OUT)]
+    _tell_of_repeated_rows(cells, left_out, options.csv)
     if table.shape[1] == 0:
         reasons = "; ".join(summary(columns)) or "none"
         raise ValueError(f"{options.csv}: expected columns to predict from besides the target, got {reasons}")
     check_word_columns(table, options.csv)
     return table, target, columns, _costs(options, prices, list(table.columns))
+
+
+def _tell_of_repeated_rows(cells: pd.DataFrame, left_out: list[str], file: str) -> None:
+    """Note rows that are equal to others even in what is left out, such as their identifiers."""
+    if not left_out or not cells[left_out].duplicated().any():
+        return
+    n_repeated = int(cells.duplicated().sum())
+    if n_repeated:
+        rows = "1 row repeats another one" if n_repeated == 1 else f"{n_repeated} rows repeat others"
+        print_note(
+            f"{file}: {rows} in all columns, {left_out[0]!r} too; the error on held-out rows is too small where the "
+            "same row is trained on"
+        )
 
 
 def _is_number(target: pd.Series, file: str) -> bool:

@@ -118,7 +118,9 @@ def add_format_options(command: Any) -> None:
         "--decimal", choices=(".", ","), metavar="C", help="decimal mark of the table, . or , (default: recognised)"
     )
     command.add_argument(
-        "--encoding", metavar="E", help="encoding of the CSV files, such as cp1252 (default: UTF-8 or UTF-16)"
+        "--encoding",
+        metavar="E",
+        help="encoding of the table, such as cp1252, and of prices that are not UTF-8 (default: UTF-8 or UTF-16)",
     )
 
 
@@ -132,10 +134,12 @@ def table_format(options: Arguments) -> CsvFormat:
 
 def read_price_list(options: Arguments) -> PriceList:
     """Read the file of prices, and say which groups have one feature."""
+    from ipforest._internal.delimited import is_utf8
     from ipforest.tabular.price_lists import read_prices
     from ipforest.tabular.tables import CsvFormat
 
-    prices = read_prices(options.prices, CsvFormat(encoding=options.encoding))
+    encoding = None if is_utf8(Path(options.prices)) else options.encoding  # the table may be written in another way
+    prices = read_prices(options.prices, CsvFormat(encoding=encoding))
     for group in prices.lone_groups:
         print_note(f"{options.prices}: group {group!r} has one feature, so that its fee is always paid with it")
     return prices

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
 from ipforest._internal.arrays import Array, FloatArray, in_rows
-from ipforest._internal.kernels import njit
+from ipforest._internal.kernels import inner_njit, njit
 
 __all__ = ["MARGIN_LOSSES", "Course", "MarginLoss", "checked_targets", "checked_weights", "encode_targets"]
 
@@ -106,7 +106,7 @@ def _softmax_derivatives(
     margins: FloatArray, targets: FloatArray, outputs: slice = ALL, /
 ) -> tuple[FloatArray, FloatArray]:
     first, past, _ = outputs.indices(margins.shape[1])
-    nothing_yet = np.zeros(margins.shape), np.zeros(margins.shape[0])
+    nothing_yet = np.zeros(margins.shape), np.zeros((len(margins), n_blocks(margins.shape[1]))), np.zeros(len(margins))
     return _derivatives_so_far(np.ascontiguousarray(margins), in_rows(targets), first, past, *nothing_yet)
 
 
@@ -114,39 +114,77 @@ LEAST_TOTAL, MOST_TOTAL = 1e-100, 1e100
 """Exponentials of an example are taken anew, from its largest margin, where their sum is not within these bounds."""
 
 
+BLOCK = 32
+"""Classes whose exponentials are summed up together: after a tree of one class, only its block is summed up anew."""
+
+
+def n_blocks(n_classes: int) -> int:
+    """Count the blocks of so many classes, the last of which may be smaller."""
+    return -(-n_classes // BLOCK)
+
+
 class _SoftmaxCourse(Course):
-    """Keeps the exponential of each margin, so that a tree takes one per example and output that it adds to."""
+    """Keeps the exponential of each margin, so that a tree takes one per example and output that it adds to.
+
+    Their sums by blocks of classes are kept, too: one sum over all classes for each tree of one class would take time
+    quadratic in the number of classes. Up to `BLOCK` classes have the same sums, to the bit, as without blocks.
+    """
 
     def __init__(self, loss: MarginLoss, margins: FloatArray, targets: FloatArray) -> None:
         super().__init__(loss, margins, in_rows(targets))
         self._reference = margins.max(axis=1)
         self._exponentials = np.exp(margins - self._reference[:, None])
+        self._sums = np.empty((len(margins), n_blocks(margins.shape[1])))
+        _sum_up(self._exponentials, 0, margins.shape[1], self._sums)
 
     def derivatives(self, outputs: slice) -> tuple[FloatArray, FloatArray]:
         first, past, _ = outputs.indices(self.margins.shape[1])
-        return _derivatives_so_far(self.margins, self.targets, first, past, self._exponentials, self._reference)
+        kept = self._exponentials, self._sums, self._reference
+        return _derivatives_so_far(self.margins, self.targets, first, past, *kept)
 
     def add(self, amounts: FloatArray, outputs: slice) -> None:
         first, past, _ = outputs.indices(self.margins.shape[1])
         _move_on(self.margins, in_rows(amounts), first, past, self._exponentials, self._reference)
+        _sum_up(self._exponentials, first, past, self._sums)
+
+
+@njit
+def _sum_up(exponentials: FloatArray, first: int, past: int, sums: FloatArray) -> None:
+    """Sum up the blocks that some of the classes are in."""
+    for i in range(exponentials.shape[0]):
+        for block in range(first // BLOCK, (past - 1) // BLOCK + 1):
+            sums[i, block] = _total(exponentials[i, block * BLOCK : (block + 1) * BLOCK])
+
+
+@inner_njit
+def _total(terms: FloatArray) -> float:
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
 
 
 @njit
 def _derivatives_so_far(
-    margins: FloatArray, targets: FloatArray, first: int, past: int, exponentials: FloatArray, reference: FloatArray
+    margins: FloatArray,
+    targets: FloatArray,
+    first: int,
+    past: int,
+    exponentials: FloatArray,
+    sums: FloatArray,
+    reference: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Compute derivatives from exponentials of margins less an example's reference, taken anew where they are 0."""
     n, n_classes = margins.shape
     gradient, hessian = np.empty((n, past - first)), np.empty((n, past - first))
     for i in range(n):
-        total = 0.0
-        for k in range(n_classes):
-            total += exponentials[i, k]
+        total = _total(sums[i])
         if not LEAST_TOTAL < total < MOST_TOTAL:
-            reference[i], total = margins[i].max(), 0.0
+            reference[i] = margins[i].max()
             for k in range(n_classes):
                 exponentials[i, k] = exp(margins[i, k] - reference[i])
-                total += exponentials[i, k]
+            _sum_up(exponentials[i : i + 1], 0, n_classes, sums[i : i + 1])
+            total = _total(sums[i])
         for k in range(first, past):
             p = exponentials[i, k] / total
             gradient[i, k - first], hessian[i, k - first] = p - targets[i, k], p * (1.0 - p)

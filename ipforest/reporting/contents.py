@@ -20,7 +20,8 @@ from ipforest.choosing.measures import listed_scoring
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_each, check_integer
 from ipforest.estimator.held_out import checked_labels
-from ipforest.reporting.measured import Answered, Measure, measures_of
+from ipforest.plotting.axes import MAX_CLASSES, short
+from ipforest.reporting.measured import Answered, Measure, measures_of, recall_of
 from ipforest.reporting.pages import Report, Table
 from ipforest.session import Seller, Sessions
 from ipforest.tabular.purchases import purchases
@@ -113,11 +114,13 @@ def report(
     budget = None if buyer.budget is None else float(buyer.budget)
     tried = [_at_budget(buyer, each, table, y, sample_weight) for each in _budgets(buyer, others)]
     tables = [
-        _measure_table(measures),
+        _measure_table(measures, answered),
         _cost_table(answered, measures, budget),
         _round_table(answered, delayed=bool(buyer.costs_.delayed.any())),
     ]
     tables.append(_purchase_table(buyer, model, answered))
+    if _has_many_classes(answered):
+        tables.append(_class_table(answered, measures))
     if tried:
         rows = tuple((plain(nominal), plain(cost), plain(loss)) for nominal, cost, loss in tried)
         tables.append(Table("Other budgets", ("budget", "mean cost", lost.name), rows, "On the same examples."))
@@ -207,6 +210,8 @@ def _facts(buyer: BudgetedEstimator, answered: Answered, n_resamples: int) -> tu
         facts.append(f"The model takes {chosen}.")
     if answered.classes is None:
         facts.append(f"Measured on {answered.n_samples} examples.")
+    elif _has_many_classes(answered):
+        facts.append(f"Measured on {answered.n_samples} examples of {np.unique(answered.y).size} classes.")
     else:
         counts = ", ".join(f"{(answered.y == label).sum()} of {label}" for label in answered.classes.tolist())
         facts.append(f"Measured on {answered.n_samples} examples: {counts}.")
@@ -219,7 +224,26 @@ def _facts(buyer: BudgetedEstimator, answered: Answered, n_resamples: int) -> tu
     return tuple(facts)
 
 
-def _measure_table(measures: Sequence[Measure]) -> Table:
+def _has_many_classes(answered: Answered) -> bool:
+    return answered.classes is not None and answered.classes.size > MAX_CLASSES
+
+
+def _class_table(answered: Answered, measures: Sequence[Measure]) -> Table:
+    """List the classes, which are many: their examples, recalls and costs."""
+    assert answered.classes is not None
+    by_name = {each.name: each for each in measures}
+    rows = []
+    for label in answered.classes.tolist():
+        of_class, recall = answered.y == label, by_name[recall_of(label)]
+        cost = _number(float(answered.cost[of_class].mean())) if of_class.any() else UNKNOWN
+        rows.append((str(label), str(of_class.sum()), _number(recall.value), _between(recall), cost))
+    return Table("Classes", ("class", "examples", "recall", PER_CENT, "mean cost"), tuple(rows))
+
+
+def _measure_table(measures: Sequence[Measure], answered: Answered) -> Table:
+    if _has_many_classes(answered):
+        elsewhere = set(map(recall_of, np.asarray(answered.classes).tolist()))
+        measures = [each for each in measures if each.name not in elsewhere]
     rows = tuple((each.name, _number(each.value), _between(each)) for each in measures)
     undefined = [each.name for each in measures if np.isnan(each.value)]
     note = f"Not defined on these examples: {', '.join(undefined)}." if undefined else ""
@@ -261,16 +285,24 @@ def _purchase_table(buyer: BudgetedEstimator, model: Any, answered: Answered) ->
     names, costs = _names(buyer, model), buyer.costs_
     bills = [purchases(answered.acquired[rows], costs, names) for _, rows in parts]
     shares = [{line.name: line.share for line in bill} for bill in bills]
+    heads = [f"bought for {name}" for name, _ in parts]
+    if _has_many_classes(answered):
+        heads = ["bought for all", "least for a class", "most for a class"]
+
+    def told(feature: str) -> list[str]:
+        each = [share[feature] for share in shares]
+        if not _has_many_classes(answered):
+            return [f"{share:.1%}" for share in each]
+        ends = [int(place) for place in (1 + np.argmin(each[1:]), 1 + np.argmax(each[1:]))]
+        return [f"{each[0]:.1%}", *(f"{each[place]:.1%} ({short(parts[place][0])})" for place in ends)]
+
     rows = tuple(
-        (line.name, plain(line.price), *(f"{share[line.name]:.1%}" for share in shares), plain(line.paid))
-        for line in bills[0]
-        if line.share > 0
+        (line.name, plain(line.price), *told(line.name), plain(line.paid)) for line in bills[0] if line.share > 0
     )
     idle = [line.name for line in bills[0] if line.share == 0]
     more = f" and {len(idle) - MAX_NAMED} more" if len(idle) > MAX_NAMED else ""
     note = f"Bought for no example: {', '.join(idle[:MAX_NAMED])}{more}." if idle else ""
-    heads = ("feature", "price", *(f"bought for {name}" for name, _ in parts), "paid per example")
-    return Table("What is bought", heads, rows, note)
+    return Table("What is bought", ("feature", "price", *heads, "paid per example"), rows, note)
 
 
 def _names(buyer: BudgetedEstimator, model: Any) -> list[str]:

@@ -145,7 +145,7 @@ def _of_classes(answered: Answered) -> dict[str, MeasureOfRows]:
     if classes.size == 2:
         found |= {"sensitivity": recall(1), "specificity": recall(0)}
     else:
-        found |= {f"recall of {label}": recall(number) for number, label in enumerate(classes.tolist())}
+        found |= {recall_of(label): recall(number) for number, label in enumerate(classes.tolist())}
     found["AUC"] = lambda rows: _area(truth[rows], outputs[rows], weight[rows])
     if classes.size == 2:
         found["average precision"] = lambda rows: _precision(truth[rows] == 1, outputs[rows, 1], weight[rows])
@@ -154,6 +154,11 @@ def _of_classes(answered: Answered) -> dict[str, MeasureOfRows]:
         "Brier score": lambda rows: _mean(halved, weight, rows),
         "calibration error": lambda rows: calibration_error(sure[rows], right[rows], weight[rows]),
     }
+
+
+def recall_of(label: Any) -> str:
+    """Name the share of the examples of a class that are called so."""
+    return f"recall of {label}"
 
 
 def _of_targets(answered: Answered) -> dict[str, MeasureOfRows]:

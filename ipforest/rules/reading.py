@@ -13,12 +13,14 @@ import numpy.typing as npt
 from ipforest._internal.arrays import Array
 from ipforest._internal.examples import require_rows_in_order
 from ipforest.estimator.checks import check_integer
+from ipforest.estimator.held_out import checked_labels
 from ipforest.policy import Policy
 from ipforest.rules.ends import Ends, OrderNames
 from ipforest.rules.policy_reader import PolicyReader
 from ipforest.rules.rules import Rules, parts_of
 from ipforest.rules.tree_reader import TreeReader, single_tree
 from ipforest.session import Seller
+from ipforest.tabular.word_columns import names_in_words
 from ipforest.wrappers.pipeline import BudgetedPipeline
 
 __all__ = ["read_rules", "rules_of"]
@@ -54,7 +56,7 @@ def read_rules(
     TypeError
         The model is none of this package.
     ValueError
-        No examples, or labels of another number.
+        No examples, or labels of another number or of classes that the model does not know.
 
     Examples
     --------
@@ -72,7 +74,7 @@ def read_rules(
     seller = buyer._seller()
     if names is not None and not hasattr(buyer, "feature_names_in_"):
         pipeline = model.as_pipeline() if isinstance(model, BudgetedPipeline) else model
-        seller = replace(seller, feature_names=tuple(map(str, pipeline[:-1].get_feature_names_out())))
+        seller = replace(seller, feature_names=tuple(names_in_words(pipeline[:-1], names)))
     rules = rules_of(
         buyer.policy(),
         seller,
@@ -117,9 +119,7 @@ def rules_of(
     check_integer(max_clauses, "max_clauses", 2)
     if X.shape[0] == 0:
         raise ValueError("X: expected at least one example, got none")
-    labels = None if y is None else np.asarray(y)
-    if labels is not None and labels.shape != (X.shape[0],):
-        raise ValueError(f"y: expected {X.shape[0]} values, one per example, got shape {labels.shape}")
+    labels = None if y is None else checked_labels(y, X, seller.classes, "y")
     end = Ends.of(policy, seller, X, labels, max_cost)
     tree = None if seller.costs.delayed.any() else single_tree(policy, max_cost)
     orders, most = OrderNames(seller, names), inf if max_questions is None else max_questions

@@ -112,10 +112,14 @@ def _plain(text: str) -> str:
 
 
 def _conditions(steps: tuple[Step, ...], seller: Seller) -> list[str]:
-    """Say when examples come to each of some steps; "otherwise" for the last of which it is told, if that is long."""
+    """Say when examples come to each of some steps.
+
+    The last one that has a condition is "otherwise", if that is long. Then no example is left for steps without one.
+    """
     words = [f"if {in_words(step.clauses, seller)}" if step.clauses else "in other cases" for step in steps]
     told = [place for place, step in enumerate(steps) if step.clauses]
     if told and sum(map(len, steps[told[-1]].clauses)) > 1:
+        words = ["without a condition" if word == "in other cases" else word for word in words]
         words[told[-1]] = "otherwise"
     return words
 

@@ -126,7 +126,8 @@ _LOSSES = (
 )
 _LINKS = ("HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit")
 
-LOSSES = frozenset(f"sklearn._loss._loss.Cy{name}" for name in _LOSSES)
+LOSS_MODULE = "sklearn._loss._loss"
+LOSSES = frozenset(f"{LOSS_MODULE}.Cy{name}" for name in _LOSSES)
 """Losses that gradient boosting of scikit-learn keeps; they hold at most one number."""
 
 NAMED_TUPLES = frozenset(

@@ -15,6 +15,22 @@ PICKLES = (".joblib", ".pkl", ".pickle")
 """Suffixes of files that may run code when they are read."""
 
 
+def _not_held(model: Any) -> str:
+    """List the attributes of a model that a skops file cannot hold, such as prices given as a DataFrame."""
+    from skops import io
+
+    def is_held(value: Any) -> bool:
+        try:
+            io.dumps(value)
+        except TypeError:
+            return False
+        return True
+
+    return ", ".join(
+        f"{name} of type {type(value).__name__}" for name, value in vars(model).items() if not is_held(value)
+    )
+
+
 def save_model(model: Any, path: str | Path) -> Path:
     """Write a fitted model, whole or not at all.
 
@@ -45,8 +61,8 @@ def save_model(model: Any, path: str | Path) -> Path:
             checked_file(content)
         except TypeError as problem:
             raise TypeError(
-                f"model: expected parts that a .skops file can hold for {path}, got {type(model).__name__} with others "
-                f"({problem}); write a .joblib file{pipeline}"
+                f"model: expected parts that a .skops file can hold for {path}, got {type(model).__name__} with "
+                f"{_not_held(model) or problem}; write a .joblib file{pipeline}"
             ) from None
         except ForeignTypeError as foreign:
             raise TypeError(

@@ -16,11 +16,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral
+from numbers import Integral, Number
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.delimited import RECOGNISED, CsvFormat, read_rows
@@ -181,7 +182,9 @@ class PriceList:
             hint = _computed_from(absent[0], by_name) or closest(
                 absent[0], [label for label in by_name if label not in taken]
             )
-            raise ValueError(f"{self.source}: expected a price for each feature, got none for {absent[0]!r}{hint}")
+            told = repr(absent[0]) if hint else some_names([repr(name) for name in absent])
+            cure = hint or "; a feature that is free costs 0"
+            raise ValueError(f"{self.source}: expected a price for each feature, got none for {told}{cure}")
         spelt = {folded(name): by_name[name] for name in taken}
         others = [row for label, row in zip(labels, self.rows, strict=True) if by_name.get(label) is not row]
         others += [row for label, row in by_name.items() if label not in taken]
@@ -218,8 +221,10 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
     ----------
     source : path, mapping, Series, DataFrame or sequence
         - a ``.csv`` file with a header: ``cost``, and optionally ``feature``, ``group``, ``cost_in_group`` and
-          ``delayed`` (yes or no, true or false, 1 or 0, delayed or immediate); further columns are passed over where
-          the features have names; separator, decimal mark and currency sign are recognised;
+          ``delayed`` (yes or no, true or false, 1 or 0, delayed or immediate). Where no column is called ``cost``, the
+          only one of numbers holds the prices (``price``, ``EUR``), and where none is called ``feature``, the only
+          other one the names; two columns, names and prices, need no header. Further columns are passed over where the
+          features have names; separator, decimal mark and currency sign are recognised;
         - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
         - a dict or Series ``{name: price}``, or a dict whose values are records; integer keys are column numbers;
         - a DataFrame (pandas or polars) with those columns; without a column ``feature``, the index of a pandas one
@@ -242,12 +247,14 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
         path = Path(source)
         return _read_json(path) if path.suffix == ".json" else _read_csv(path, form)
     if hasattr(source, "to_dicts"):
-        return _from_records("DataFrame of prices", _of_polars(source), "row", 0)
+        records = _renamed("DataFrame of prices", source.to_dicts(), has_names=False)
+        return _from_records("DataFrame of prices", records, "row", 0)
     if hasattr(source, "to_dict") and hasattr(source, "columns"):
-        records = source.to_dict(orient="records")
-        if "feature" in source.columns:
+        labels = list(source.index)
+        records = _renamed("DataFrame of prices", source.to_dict(orient="records"), has_names=not _are_numbers(labels))
+        if any("feature" in record for record in records):
             return _from_records("DataFrame of prices", records, "row", 0)
-        return _from_labels("DataFrame of prices", list(source.index), records)
+        return _from_labels("DataFrame of prices", labels, records)
     if hasattr(source, "to_dict"):
         return _from_labels("Series of prices", list(source.index), list(source))
     if isinstance(source, Mapping):
@@ -255,15 +262,6 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
     if isinstance(source, Iterable) and not isinstance(source, Set):
         return _from_records("prices", [{"cost": value} for value in source], "position", 0)
     raise TypeError(f"prices: expected a file, dict, Series, DataFrame or sequence, got {type(source).__name__}")
-
-
-def _of_polars(frame: Any) -> list[dict[str, Any]]:
-    """Take the rows of a polars frame, which has no index for names."""
-    if "cost" not in frame.columns:
-        names = ", ".join(frame.columns)
-        raise ValueError(f"DataFrame of prices: expected a column cost, got {names}{closest('cost', frame.columns)}")
-    rows: list[dict[str, Any]] = frame.to_dicts()
-    return rows
 
 
 def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
@@ -300,26 +298,86 @@ def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
 
 def _read_csv(path: Path, form: CsvFormat) -> PriceList:
     rows = read_rows(path, form).without_empty_columns().without_empty_rows_at_the_end()
-    header = rows.cells[0].tolist() if rows.cells.size else []
-    known = matched_names(COLUMNS, header)
-    columns = [next((key for key, name in known.items() if name == column), column) for column in header]
+    header, first = _header(rows.cells)
+    named = dict(zip(header, rows.cells[first:].T, strict=True)) if header else {}
+    names = _known_names(str(path), named, has_names=False)
+    columns = [names.get(column, column) for column in header]
     doubled = [name for name, count in Counter(columns).items() if count > 1]
     if doubled:
         raise ValueError(f"{path}: expected each column once, got {doubled[0]!r} twice")
-    if "cost" not in columns:
-        found = ", ".join(columns) or "an empty file"
-        cure = closest("cost", columns) or ("; name the columns feature and cost in the first line" if columns else "")
-        raise ValueError(f"{path}: expected a header with the column cost, got {found}{cure}")
-    unknown = [name for name in columns if name not in COLUMNS]
-    if unknown and "feature" not in columns:
-        raise ValueError(
-            f"{path}: expected the names of the features in a column feature, or no names, got a column "
-            f"{unknown[0]!r} together with cost"
-        )
-    records = [dict(zip(columns, row, strict=True)) for row in rows.cells[1:]]
+    records = [dict(zip(columns, row, strict=True)) for row in rows.cells[first:]]
     _make_prices_plain(records, str(path), form.decimal, rows.separator)
-    places = [f"{path}, line {line}" for line in rows.lines[1:]]
+    places = [f"{path}, line {line}" for line in rows.lines[first:]]
     return PriceList(str(path), tuple(_row(place, record) for place, record in zip(places, records, strict=True)))
+
+
+def _header(cells: npt.NDArray[np.object_]) -> tuple[list[str], int]:
+    """Return the names of the columns and the first row below them; two columns, names and prices, need no header."""
+    if not cells.size:
+        return [], 0
+    first: list[str] = cells[0].tolist()
+    priced = [place for place, cell in enumerate(first) if _is_number(cell)]
+    if len(first) == 2 and len(priced) == 1 and not matched_names(COLUMNS, first):
+        place = priced[0]
+        if all(map(_is_number, cells[:, place])) and not any(map(_is_number, cells[:, 1 - place])):
+            return ["cost" if column == place else "feature" for column in range(2)], 0
+    return first, 1
+
+
+def _known_names(source: str, columns: Mapping[Any, Sequence[Any]], *, has_names: bool) -> dict[Any, str]:
+    """Name columns as `COLUMNS` does: those called so, and others where only one column can be meant.
+
+    Prices are in the only other column of numbers, the names of features, unless the rows have them already, in the
+    only other column of texts.
+
+    Raises
+    ------
+    ValueError
+        The prices or the names may be in none or in several of the columns.
+    """
+    labels = {str(column): column for column in columns}
+    known = {labels[label]: name for name, label in matched_names(COLUMNS, labels).items()}
+    numbers = [column for column, cells in columns.items() if column not in known and _are_prices(cells)]
+    if "cost" not in known.values():
+        if len(numbers) != 1:
+            found = some_names([repr(label) for label in labels]) or "an empty file"
+            close = closest("cost", labels) or "; name the columns feature and cost, and write a row for each feature"
+            cure = close if columns else ""
+            raise ValueError(f"{source}: expected a column cost, or one column of numbers, got {found}{cure}")
+        known[numbers[0]] = "cost"
+    others = [column for column in columns if column not in known]
+    if not has_names and others and "feature" not in known.values():
+        if len(others) > 1 or others[0] in numbers:
+            found = some_names([repr(str(column)) for column in others])
+            raise ValueError(
+                f"{source}: expected the names of the features in a column feature, or no names, got {found} together "
+                "with the prices"
+            )
+        known[others[0]] = "feature"
+    return known
+
+
+def _renamed(source: str, records: Sequence[Mapping[Any, Any]], *, has_names: bool) -> list[dict[Any, Any]]:
+    """Name the entries of records as `COLUMNS` does."""
+    keys = dict.fromkeys(key for record in records for key in record)
+    names = _known_names(source, {key: [record.get(key) for record in records] for key in keys}, has_names=has_names)
+    return [{names.get(key, key): value for key, value in record.items()} for record in records]
+
+
+def _are_prices(cells: Sequence[Any]) -> bool:
+    """Return whether most of what is there are numbers; one that is none is refused later, with its line."""
+    filled = [cell for cell in cells if not _is_empty(cell)]
+    return 2 * sum(map(_is_number, filled)) > len(filled)
+
+
+def _is_number(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return is_written_number(cell) or _is_exact(cell)
+    return isinstance(cell, Number) and not isinstance(cell, (bool, np.bool_))
+
+
+def _are_numbers(labels: Sequence[Any]) -> bool:
+    return bool(labels) and all(isinstance(label, Integral) and not isinstance(label, bool) for label in labels)
 
 
 def _make_prices_plain(records: Sequence[dict[str, str]], path: str, decimal: str | None, separator: str) -> None:
@@ -372,14 +430,15 @@ def _read_json(path: Path) -> PriceList:
     if isinstance(content, dict):
         return _from_labels(str(path), list(content), list(content.values()))
     if isinstance(content, list) and all(isinstance(record, dict) for record in content):
-        return _from_records(str(path), content, "entry", 1)
+        return _from_records(str(path), _renamed(str(path), content, has_names=False), "entry", 1)
     raise ValueError(f"{path}: expected an object of prices by name or a list of records, got {type(content).__name__}")
 
 
 def _from_labels(source: str, labels: Sequence[Any], values: Sequence[Any]) -> PriceList:
     """Read prices, or records, that stand under the names of their features or the numbers of their columns."""
-    records = [dict(value) if isinstance(value, Mapping) else {"cost": value} for value in values]
-    if labels and all(isinstance(label, Integral) and not isinstance(label, bool) for label in labels):
+    entries = [value if isinstance(value, Mapping) else {"cost": value} for value in values]
+    records = _renamed(source, entries, has_names=True)
+    if _are_numbers(labels):
         if sorted(labels) != list(range(len(labels))):
             raise ValueError(
                 f"{source}: expected column numbers 0..{len(labels) - 1} as keys, got {sorted(map(int, labels))}; "
@@ -413,7 +472,10 @@ def _row(where: str, record: Mapping[str, Any]) -> Row:
             raise ValueError(f"{where}: expected a group with cost_in_group {later} and cost {cost}, got none")
         return Row(where, feature, cost, None, cost, delayed)
     if "cost_in_group" not in cells:
-        raise ValueError(f"{where}: expected cost_in_group with group {group!r:.80}, got none")
+        raise ValueError(
+            f"{where}: expected cost_in_group with group {group!r:.80}, the price once another feature of the group is "
+            "bought, got none"
+        )
     later = _price(where, "cost_in_group", cells["cost_in_group"])
     if later > cost:
         raise ValueError(f"{where}: expected cost_in_group of at most the cost {cost}, got {later}")

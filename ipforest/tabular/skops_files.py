@@ -22,7 +22,7 @@ import numpy as np
 
 from ipforest._internal.arrays import most_unpacked
 from ipforest._internal.json_text import read_json
-from ipforest.tabular.loadable_types import KEYS, LOSSES, NAMED_TUPLES, OBJECTS, SCALARS
+from ipforest.tabular.loadable_types import KEYS, LOSS_MODULE, LOSSES, NAMED_TUPLES, OBJECTS, SCALARS
 
 SCHEMA = "schema.json"
 OLDEST_PROTOCOL = 2
@@ -30,6 +30,9 @@ MAX_MEMBERS = 1 << 18
 
 SHORT = 100
 """Texts below so many characters are repeated where others are referred to: skops looks into some of them."""
+
+SHORT_LOSS_MODULE = "_loss"
+"""The module of losses as they name it themselves in scikit-learn 1.8."""
 
 _INTEGER = re.compile(r"-?[0-9]{1,4000}")
 
@@ -163,11 +166,13 @@ class _Walk:
             seen = self._seen[number]
             _require_kind(seen, kinds)
             return seen if seen["__loader__"] == "JsonNode" and len(seen["content"]) < SHORT else {"__id__": number}
-        kind, name = value.get("__loader__"), f"{value.get('__module__')}.{value.get('__class__')}"
+        kind, module = value.get("__loader__"), value.get("__module__")
+        module = LOSS_MODULE if (kind, module) == ("LossNode", SHORT_LOSS_MODULE) else module
+        name = f"{module}.{value.get('__class__')}"
         if kind not in self._kinds:
             raise ForeignTypeError(f"{name} ({kind})" if isinstance(kind, str) else name)
         _require_kind(value, kinds)
-        head = {"__class__": value["__class__"], "__module__": value["__module__"], "__loader__": kind}
+        head = {"__class__": value["__class__"], "__module__": module, "__loader__": kind}
         if number is not None:
             self._open.add(number)
         clean = head | self._kinds[kind](value, name)
@@ -357,5 +362,6 @@ def _require_class(name: str) -> None:
     """Require of a name on the list that it is a class, and one of the module that it names."""
     module, _, attribute = name.rpartition(".")
     found = getattr(importlib.import_module(module), attribute)
-    if not isinstance(found, type) or found.__module__ != module:
+    own = {module, SHORT_LOSS_MODULE} if module == LOSS_MODULE else {module}
+    if not isinstance(found, type) or found.__module__ not in own:
         raise ForeignTypeError(name)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from copy import copy
+from typing import Any
+
 import pandas as pd
 from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from ipforest.costs import FeatureCosts
 from ipforest.tabular.preprocessing import source_columns
 
-__all__ = ["WordColumns", "check_word_columns", "one_hot", "text_columns"]
+__all__ = ["WordColumns", "check_word_columns", "names_in_words", "one_hot", "text_columns"]
 
 
 class WordColumns:
@@ -34,6 +39,31 @@ def one_hot(X: pd.DataFrame, costs: FeatureCosts) -> tuple[ColumnTransformer, pd
     preprocessing.set_output(transform="pandas")
     columns = preprocessing.fit_transform(X)
     return preprocessing, columns, costs.for_columns(source_columns(preprocessing, X.shape[1]), list(columns))
+
+
+def names_in_words(transformer: Any, of_table: Collection[str]) -> list[str]:
+    """Name the columns that a fitted transformer computes: one-hot columns ``column=word``, others as in the table.
+
+    The name of the part that computes a column is left out, age in place of remainder__age, unless columns are called
+    so in the table or two would have one name.
+    """
+    computed = [*map(str, _naming_words(transformer).get_feature_names_out())]
+    bare = [name.partition("__")[2] for name in computed]
+    is_clear = all(bare) and len(set(bare)) == len(bare) and not set(computed).intersection(of_table)
+    return bare if is_clear else computed
+
+
+def _naming_words(transformer: Any) -> Any:
+    """Copy a fitted transformer, whose one-hot encoders then name columns as `WordColumns`, if nothing else was set."""
+    changed = copy(transformer)
+    if isinstance(transformer, Pipeline):
+        changed.steps = [(name, _naming_words(step)) for name, step in transformer.steps]
+    elif isinstance(transformer, ColumnTransformer):
+        parts = transformer.transformers_
+        changed.transformers_ = [(name, _naming_words(step), columns) for name, step, columns in parts]
+    elif isinstance(transformer, OneHotEncoder) and transformer.feature_name_combiner == "concat":
+        changed.feature_name_combiner = WordColumns()
+    return changed
 
 
 def check_word_columns(table: pd.DataFrame, file: str) -> None:

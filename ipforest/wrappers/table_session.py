@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ipforest._internal.words import plain
 from ipforest.session import Purchase, Session, Unit, told_by_unit
 from ipforest.wrappers.table_columns import TableColumns
 
@@ -30,6 +31,11 @@ class TableSession:
 
     def __init__(self, columns: TableColumns, session: Session) -> None:
         self._columns, self._session = columns, session
+
+    def __repr__(self) -> str:
+        unit = self.next_unit
+        state = f"answers {self.answer}" if unit is None else f"wants {unit}"
+        return f"{type(self).__name__}(paid {plain(self.paid)}, {state})"
 
     @property
     def next_unit(self) -> Unit | None:
@@ -85,8 +91,22 @@ class TableSession:
     price = _as_inside("price")
     fee = _as_inside("fee")
     reason = _as_inside("reason")
-    answer = _as_inside("answer")
     guess = _as_inside("guess")
+
+    @property
+    def answer(self) -> Any:
+        """The prediction, once nothing more is wanted.
+
+        Raises
+        ------
+        ValueError
+            A column is still wanted; `guess` is the answer so far.
+        """
+        unit = self.next_unit
+        if unit is not None:
+            raise ValueError(f"answer: expected a session that has ended, got one that wants {unit}; see guess")
+        return self.guess
+
     probabilities = _as_inside("probabilities")
     paid = _as_inside("paid")
 

@@ -32,7 +32,7 @@ from ipforest import (
 )
 from ipforest import path_search as path_module
 from ipforest._internal import progress as progress_module
-from ipforest.cli import main
+from ipforest.cli import COMMANDS, main
 from ipforest.cli import prune as prune_command
 from ipforest.solvers import tree_dp
 from ipforest.tabular.model_files import load_model, save_model
@@ -253,7 +253,7 @@ def test_an_interrupted_path_keeps_what_was_found_without_a_certificate(own_fore
 HANGS_ONCE_SAVED = """
 import signal, sys, time
 from ipforest import path_search
-from ipforest.cli import main
+from ipforest.cli import COMMANDS, main
 from ipforest.cli import prune as prune_command
 
 class Hanging(path_search.PathSearch):
@@ -417,12 +417,15 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
     assert errors.rstrip().endswith(" --help")
 
 
-@pytest.mark.parametrize("command", ["demo", "prune", "path", "crosscheck", "prove", "verify", "bench", "versions"])
-def test_every_command_has_help(command, capsys):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_that_fits_a_terminal(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
     assert ended.value.code == 0
-    assert "--json" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "--json" in told
+    assert max(map(len, told.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("library", ["argparse", "numpy"])

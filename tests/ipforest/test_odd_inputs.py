@@ -112,6 +112,6 @@ def test_no_limit_is_none(name) -> None:
 
 def test_a_price_list_that_lies_on_its_side_is_refused() -> None:
     wide = pd.DataFrame([[1, 2]], columns=["age", "ldl"])
-    said = r"expected a cost, in a row for each feature, got none among age, ldl; name the columns feature and cost$"
+    said = r"expected a column cost, or one column of numbers, got 'age', 'ldl'; .* write a row for each feature$"
     with pytest.raises(ValueError, match=said):
         BudgetPrune(RandomForestClassifier(2), feature_costs=wide).fit(X, Y)

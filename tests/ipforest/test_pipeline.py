@@ -204,11 +204,28 @@ def test_it_is_cloned_and_pickled(fitted, tmp_path) -> None:
     saved = load_model(save_model(fitted.as_pipeline(), tmp_path / "model.skops"))
     np.testing.assert_array_equal(saved.predict(table), fitted.predict(table))
     with pytest.raises(
-        TypeError, match=r"got BudgetedPipeline with others .*; write a .joblib file, or its as_pipeline"
+        TypeError, match=r"got BudgetedPipeline with _row of type DataFrame; write a .joblib file, or its as_pipeline"
     ):
         save_model(fitted, tmp_path / "whole.skops")
     again = load_model(save_model(fitted, tmp_path / "whole.joblib"))
     np.testing.assert_array_equal(again.cost(table), fitted.cost(table))
+
+
+def test_what_a_file_cannot_hold_is_named(tmp_path) -> None:
+    table = pd.DataFrame({"age": np.arange(40) % 9, "bmi": np.arange(40) % 7})
+    prices = pd.DataFrame({"name": ["age", "bmi"], "price": [1, 2]})
+    model = BudgetPrune(RandomForestClassifier(2, random_state=0), feature_costs=prices).fit(table, table.age > 4)
+    with pytest.raises(TypeError, match=r"got BudgetPrune with feature_costs of type DataFrame; write a .joblib file$"):
+        save_model(model, tmp_path / "model.skops")
+
+
+def test_a_session_that_has_not_ended_names_columns_of_the_table(fitted) -> None:
+    session = fitted.session()
+    wanted = str(session.next_unit)
+    assert wanted in fitted.feature_names_in_
+    assert repr(session) == f"TableSession(paid 0, wants {wanted})"
+    with pytest.raises(ValueError, match=f"expected a session that has ended, got one that wants {wanted}; see guess"):
+        session.answer  # noqa: B018
 
 
 def test_what_does_not_fit_is_refused() -> None:

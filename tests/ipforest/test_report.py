@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
@@ -115,6 +115,29 @@ def test_many_classes_have_a_recall_each():
     assert found["log loss"] == pytest.approx(log_loss(labels, probability))
     recalls = recall_score(labels, boosted.predict(data[1::2]), average=None)
     assert found[[f"recall of {label}" for label in range(3)]].tolist() == pytest.approx(recalls.tolist())
+
+
+def test_more_classes_than_columns_have_a_table_with_a_row_each():
+    data, labels = load_digits(return_X_y=True)
+    data, labels = np.tile(data[:400], (2, 1)), np.append(labels[:400], labels[:400] + 10)
+    names = np.array([f"grade {label:02}" for label in labels])
+    model = BudgetPrune(RandomForestClassifier(5, random_state=0), budget=8, random_state=0).fit(data, names)
+    page = report(model, data[::2], names[::2], n_resamples=5, budgets=())
+    tables = {table.title: table for table in page.tables}
+    assert page.facts[0] == "Measured on 400 examples of 20 classes."
+    assert "recall of grade 03" in page.to_frame().index
+    assert not any(row[0].startswith("recall") for row in tables["Measures"].rows)
+    rows = [row for row in tables["Classes"].rows if row[0] == "grade 03"]
+    of_class = data[::2][names[::2] == "grade 03"]
+    recall = page.to_frame().loc["recall of grade 03", "value"]
+    assert rows[0][1:3] == (str(len(of_class)), f"{recall:.4g}")
+    assert float(rows[0][4]) == pytest.approx(model.cost(of_class).mean(), rel=1e-3)
+    bought = tables["What is bought"]
+    assert bought.heads[2:5] == ("bought for all", "least for a class", "most for a class")
+    assert {len(row) for row in bought.rows} == {len(bought.heads)}
+    overall, least, most = bought.rows[-1][2:5]
+    assert float(least.split("%")[0]) <= float(overall[:-1]) <= float(most.split("%")[0])
+    assert most.endswith(")")
 
 
 @pytest.mark.slow

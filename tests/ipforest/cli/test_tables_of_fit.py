@@ -192,3 +192,31 @@ def test_claims_are_printed_as_they_are(name, capsys) -> None:
     assert isinstance(table, Table)
     plain_console().print(table, width=300)
     assert capsys.readouterr().out.count(name) == 3
+
+
+def test_a_price_list_may_have_another_encoding_than_the_table(tmp_path, capsys):
+    table = "Hämoglobin;Größe;krank\n" + "".join(f"{13 + row % 3};{170 + row};{row % 2}\n" for row in range(20))
+    (tmp_path / "table.csv").write_bytes(table.encode("cp1252"))
+    for encoding in ("utf-8", "cp1252"):
+        (tmp_path / "prices.csv").write_bytes("Test;Preis\nHämoglobin;3,20 €\nGröße;0,50 €\n".encode(encoding))
+        files = ["--csv", str(tmp_path / "table.csv"), "--prices", str(tmp_path / "prices.csv")]
+        code = main(["fit", *files, "--target", "krank", "--encoding", "cp1252", "--dry-run"])
+        said = capsys.readouterr()
+        assert code == 0, said.err
+        assert ["Hämoglobin", "3.2"] in [line.split() for line in said.out.splitlines()]
+
+
+@pytest.mark.parametrize("identifier", [[], ["--drop", "case id"]])
+def test_rows_that_stand_twice_with_their_identifiers_are_told(tmp_path, capsys, identifier):
+    rows = [f"{1000 + 7 * row},{row % 3},{row % 2}" for row in range(40)]
+    for twice, told in (
+        (3, "3 rows repeat others in all columns, 'case id' too"),
+        (1, "1 row repeats another"),
+        (0, ""),
+    ):
+        (tmp_path / "table.csv").write_text("\n".join(["case id,fever,ill", *rows, *rows[:twice]]) + "\n")
+        files = ["--csv", str(tmp_path / "table.csv"), "--target", "ill"]
+        assert main(["fit", *files, *identifier, "--dry-run"]) == 0
+        said = capsys.readouterr().err
+        assert told in said
+        assert ("repeat" in said) == (twice > 0)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fitted_forests import N_FEATURES, examples
+from scipy.special import softmax
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
@@ -15,6 +16,7 @@ from sklearn.linear_model import LinearRegression
 
 from ipforest import FeatureCosts
 from ipforest.ensemble import BoostedTrees, Forest, read
+from ipforest.ensemble.margin_losses import MARGIN_LOSSES
 
 X, LABELS_X, TARGET_X = examples(120, seed=5)
 X_NEW, _, TARGET_NEW = examples(200, seed=9)
@@ -133,3 +135,21 @@ def test_averaging_needs_averaging_trees() -> None:
         TypeError, match=r"estimator: expected an ensemble that averages trees .*; boosted trees and other .* EarlyExit"
     ):
         Forest.from_sklearn(REGRESSORS["squared error"])
+
+
+@pytest.mark.parametrize("n_classes", [3, 32, 33, 70])
+def test_softmax_derivatives_follow_the_margins_of_many_classes(n_classes):
+    rng = np.random.default_rng(0)
+    margins, targets = rng.normal(size=(9, n_classes)), np.eye(n_classes)[rng.integers(0, n_classes, 9)]
+    loss = MARGIN_LOSSES["multinomial logit"]
+    course = loss.course_from(margins.copy(), targets)
+    for turn in range(40):
+        of_class = slice(turn % n_classes, turn % n_classes + 1)
+        amounts = rng.normal(size=(9, 1)) * (300 if turn == 20 else 1)  # once, exponentials are taken anew
+        course.add(amounts, of_class)
+        margins[:, of_class] += amounts
+        outputs = slice(0, n_classes) if turn % 3 else slice(n_classes - 1, n_classes)
+        share = softmax(margins, axis=1)
+        gradient, hessian = course.derivatives(outputs)
+        np.testing.assert_allclose(gradient, (share - targets)[:, outputs], rtol=0, atol=1e-13)
+        np.testing.assert_allclose(hessian, (share * (1 - share))[:, outputs], rtol=0, atol=1e-13)

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -146,6 +148,25 @@ def test_one_hot_columns_are_told_as_words_of_their_column() -> None:
         assert "if ecg is not st: answer False" in text
         assert "order ecg (12.00)" in text.lower()
     assert read_rules(model, table).agreement(model, table) == 1
+
+
+def test_columns_of_default_encoders_are_told_by_the_names_of_the_table() -> None:
+    table = pd.DataFrame({"ecg": ["st", "af", "normal", "st"] * 30, "age": np.arange(120.0) % 70})
+    table = table.assign(ward=["a", "b"] * 60)
+    encoder = make_column_transformer(
+        (OneHotEncoder(), ["ecg"]),
+        (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), ["ward"]),
+        remainder="passthrough",
+    )
+    tree = BudgetPrune(DecisionTreeClassifier(max_depth=3, random_state=0))
+    model = BudgetedPipeline(encoder, tree, feature_costs={"ecg": 12, "age": 1, "ward": 0})
+    model.fit(table, (table.ecg == "st") & (table.age > 20) | (table.ward == "b"))
+    for whole in (model, model.as_pipeline()):
+        text = read_rules(whole, table).to_text(width=200)
+        assert "__" not in text
+        assert "ward is b: answer True" in text
+        assert "if ecg is normal: answer False" in text
+    assert model.preprocessing_.get_feature_names_out()[0] == "onehotencoder__ecg_af"
 
 
 def test_missing_values_are_told_where_training_knew_them() -> None:
@@ -297,8 +318,10 @@ def test_bad_input_is_told() -> None:
     model = TREES["a tree"]
     with pytest.raises(TypeError, match=r"model: expected one that buys, .*, got LogisticRegression"):
         read_rules(LogisticRegression().fit(X, Y), X)
-    with pytest.raises(ValueError, match="y: expected 240 values, one per example, got shape"):
+    with pytest.raises(ValueError, match="y: expected 240 values, one per example, got"):
         read_rules(model, X, Y[:3])
+    with pytest.raises(ValueError, match="y: expected labels among the classes of training, got 'unheard of'"):
+        read_rules(model, X, np.where(np.arange(len(Y)) == 3, "unheard of", Y.astype(object)))
     with pytest.raises(ValueError, match="max_questions: expected an integer >= 1, got 0"):
         read_rules(model, X, max_questions=0)
     with pytest.raises(ValueError, match="max_clauses: expected an integer >= 2, got 1"):

@@ -8,8 +8,8 @@ from zipfile import ZipFile
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from skops import io
 
 from ipforest.frontiers import AveragedTrees
@@ -89,3 +89,15 @@ def test_a_package_that_is_not_installed_is_told_with_the_file(tmp_path) -> None
     file.write_bytes(b"cno_such_package\nModel\n.")
     with pytest.raises(ModuleNotFoundError, match=r"model\.pkl: expected a model of packages .*'no_such_package'"):
         load_model(file)
+
+
+def test_losses_are_read_as_scikit_learn_1_8_names_their_module(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    boosted = HistGradientBoostingClassifier(max_iter=3).fit(X, y)
+    saved, renamed = save_model(boosted, tmp_path / "model.skops"), tmp_path / "renamed.skops"
+    with ZipFile(saved) as archive, ZipFile(renamed, "w") as written:
+        for member in archive.namelist():
+            content = archive.read(member)
+            written.writestr(member, content.replace(b'"sklearn._loss._loss"', b'"_loss"'))
+            assert member != "schema.json" or b'"sklearn._loss._loss"' in content or b'"_loss"' in content
+    np.testing.assert_array_equal(load_model(renamed).predict(X), boosted.predict(X))

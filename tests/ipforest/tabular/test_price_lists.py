@@ -117,16 +117,22 @@ def test_without_names_rows_go_by_position(write) -> None:
         (HEART.replace("7.27", "nan"), r"line 3, cost: expected a finite number .* got 'nan'"),
         (HEART.replace("5.20", "6.20"), r"line 4: .* discount of group 'A', 21/10 as in .*, line 3, got 31/10"),
         (HEART.replace("5.17,A", "9,A"), "line 3: expected cost_in_group of at most the cost 727/100, got 9"),
-        (HEART.replace("5.17,A", ",A"), "line 3: expected cost_in_group with group 'A', got none"),
+        (HEART.replace("5.17,A", ",A"), "line 3: expected cost_in_group with group 'A', .* got none"),
         (HEART.replace("1,1,,0", "2,1,,0"), "line 2: expected a group with cost_in_group 1 and cost 2, got none"),
         (HEART.replace("age,", ","), "line 2: expected the name of a feature as in the other rows, got none"),
         (HEART.replace("1,1,,0", "1,1,,0,9"), "line 2: expected 5 cells as in line 1, got 6"),
-        ("feature,costs\na,1\n", "expected a header with the column cost, got feature, costs; the closest is 'costs'"),
+        (
+            "feature,costs,days\na,1,2\n",
+            "expected a column cost, or one column of numbers, got 'feature', 'costs', 'days'; the closest is 'costs'",
+        ),
         ("feature,cost,cost\na,1,1\n", "expected each column once, got 'cost' twice"),
         ("feature,cost\n", "expected the price of at least one feature, got none"),
-        ("name,cost\nage,1\n", "expected the names of the features in a column feature, .* got a column 'name'"),
-        ("name,price\na,1\n", "got name, price; name the columns feature and cost in the first line"),
-        ("", "expected a header with the column cost, got an empty file"),
+        ("days,cost\n4,1\n", "names of the features in a column feature, .* got 'days' together with the prices"),
+        ("test,note,price\na,b,1\n", "in a column feature, or no names, got 'test', 'note' together with the prices"),
+        ("feature,Preis,Gruppe,mit\na,3,g,2\nb,3,,\n", "got 'feature', 'Preis', 'Gruppe', 'mit'; name the columns fe"),
+        ("a,b,c\n1,2,3\n", "got 'a', 'b', 'c'; name the columns feature and cost, and write a row for each feature"),
+        ("test,price\na,3\nb,free\nc,2\n", "line 3, cost: expected a finite number .* got 'free'"),
+        ("", "expected a column cost, or one column of numbers, got an empty file"),
         ('feature,cost\n"a,1\n' + "b,1\n" * 40_000, "line 32770: expected text in cells, got: field larger than"),
     ],
 )
@@ -229,6 +235,44 @@ def test_separators_marks_and_encodings_are_recognised(tmp_path, text, encoding)
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Untersuchung;Preis\nCRP;6,50\nLaktat;12\n",
+        "feature,EUR,comment\nCRP,6.5,from the list\nLaktat,12,guessed\n",
+        "price,test\n6.5,CRP\n12,Laktat\n",
+        "Laktat;12,00 €\nCRP;6,50 €\n",
+        "Laktat,12\nCRP,6.5\n",
+    ],
+)
+def test_a_price_list_without_our_names_is_read_where_only_one_column_can_hold_the_prices(write, text: str) -> None:
+    assert read_prices(write(text)).costs_for(["CRP", "Laktat"]).prices == (Fraction(13, 2), 12)
+
+
+def test_records_and_frames_without_our_names_are_read_by_name(write) -> None:
+    records = [{"name": "Laktat", "price": 12}, {"name": "CRP", "price": 6.5}]
+    frame = pd.DataFrame(records)
+    for source in (
+        write(json.dumps(records), "prices.json"),
+        frame,
+        frame.rename(columns={"price": "cost"}),
+        frame.set_axis([7, 3]),
+        frame.set_axis([0, 1], axis=1),
+        frame.set_index("name"),
+        {"Laktat": {"EUR": 12}, "CRP": {"EUR": 6.5}},
+    ):
+        assert read_prices(source).costs_for(["CRP", "Laktat"]).prices == (Fraction(13, 2), 12)
+    with pytest.raises(
+        ValueError, match="in a column feature, or no names, got 'name', 'unit' together with the prices"
+    ):
+        read_prices(frame.assign(unit="mg"))
+
+
+def test_what_has_no_price_is_listed(write) -> None:
+    with pytest.raises(ValueError, match="got none for 'fbs', 'age'; a feature that is free costs 0"):
+        read_prices(write("feature,cost\nchol,1\nthal,2\n")).costs_for(FEATURES)
+
+
+@pytest.mark.parametrize(
     ("text", "encoding", "message"),
     [
         ("feature;cost\na;1,250\nb;3,500\n", "utf-8", "expected one price, got '1,250', which can be 1250 and 1.250"),
@@ -236,7 +280,7 @@ def test_separators_marks_and_encodings_are_recognised(tmp_path, text, encoding)
         ("feature;cost\na;5%\n", "utf-8", "line 2, cost: expected a finite number .* got '5%'"),
         ("feature;cost\na;$5\nb;5 €\n", "utf-8", r"the same decimal mark and currency, got '\$5' and '5 €'"),
         ("feature;cost\na;$5\nb;5\n", "utf-8", r"the same decimal mark and currency, got '\$5' and '5'"),
-        ("feature;costs\na;5\n", "utf-8", "the column cost, got feature, costs; the closest is 'costs'"),
+        ("feature;costs;in days\na;5;3\n", "utf-8", "a column cost, .*, 'costs', 'in days'; the closest is 'costs'"),
         ("feature,cost\na,1,5\n", "utf-8", "line 2: expected 2 cells as in line 1, got 3; cells are separated by ','"),
         (
             "feature,cost\nfièvre,5\n",
@@ -266,8 +310,9 @@ def test_polars_frames_are_read_by_name_and_by_position() -> None:
     assert read_prices(frame).costs_for(["a", "b"]) == FeatureCosts(["1.5", 1], [-1, 0], [1], feature_names=["a", "b"])
     assert read_prices(frame.select("cost")).costs_for(2) == FeatureCosts([2, "1.5"])
     assert read_prices(frame["cost"]).costs_for(2) == FeatureCosts([2, "1.5"])
-    with pytest.raises(ValueError, match="expected a column cost, got feature, Cost; the closest is 'Cost'"):
-        read_prices(frame.select("feature", polars.col("cost").alias("Cost")))
+    for name in ("Cost", "price"):
+        renamed = frame.select("feature", polars.col("cost").alias(name))
+        assert read_prices(renamed).costs_for(["a", "b"]).prices == (Fraction(3, 2), 2)
 
 
 @pytest.mark.parametrize(
