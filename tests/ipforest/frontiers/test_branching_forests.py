@@ -79,7 +79,7 @@ def test_what_columns_of_one_feature_tell_is_added_up() -> None:
 
 
 def test_a_unit_that_costs_much_is_bought_late() -> None:
-    first = [features for features, _ in planned().wanted if features.size == 1][0]
+    first = next(features for features, _ in planned().wanted if features.size == 1)
     costs = np.ones(20, dtype=int)
     costs[first] = 1000
     dear = planned(costs=FeatureCosts(costs.tolist()))
