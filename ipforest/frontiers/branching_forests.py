@@ -15,7 +15,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.forests_on_features import ForestsOnFeatures
 from ipforest.session import Seller
 from ipforest.stopping.branching import Planner, reaching, stages_of
-from ipforest.stopping.stages import Stage, feature_sets
+from ipforest.stopping.stages import Stage, feature_sets, stage_sizes
 from ipforest.stopping.unit_order import LOCAL_LEAF, features_of_units, local_importance
 
 PLANNING_EXAMPLES = 2**13
@@ -23,6 +23,9 @@ PLANNING_EXAMPLES = 2**13
 
 PLANNING_CELLS = 2**23
 """And on so few that what each unit tells about each of them takes no more numbers."""
+
+MAX_UNITS = 12
+"""Stages have so many units at most: by then nearly all buy the same, and nested forests go on."""
 
 MAX_BRANCHES = 8
 """A stage sends its examples into so many parts at most."""
@@ -80,7 +83,8 @@ class BranchingForests:
         self._forests = forests.on_rows(rows)
         support = max(MIN_SUPPORT, int(MIN_SUPPORT_SHARE * rows.size))
         worth = local_importance(forest, np.asarray(data.X[rows], dtype=np.float32)) @ features_of_units(seller)
-        self._plans = Planner(data.X[rows], worth, seller, MAX_BRANCHES, support, self._worth_among).plans
+        sizes = [size for size in stage_sizes(len(seller.paid_units())) if size <= MAX_UNITS]
+        self._plans = Planner(data.X[rows], worth, seller, sizes, MAX_BRANCHES, support, self._worth_among).plans
         self._sets = feature_sets([plan.units for plan in self._plans[1:]], seller)
 
     def _worth_among(self, rows: IntArray) -> FloatArray | None:

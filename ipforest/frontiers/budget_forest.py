@@ -70,6 +70,9 @@ UNAFFORDABLE = 1e12
 NESTED_TREES = 0.7
 """Nested forests have so many trees of each of two kinds, as a share of ``n_estimators``."""
 
+BRANCHING_TREES = 0.4
+"""The same of branching forests, of which there are more."""
+
 MOST_REGROWN = 6
 """Forests are grown anew on what so many of the frontier buy, evenly spread over its order of cost."""
 
@@ -228,7 +231,7 @@ class GrownForests(GrownFrontier):
             yield self._cascade(stages, run.validation)
         few = self._on_features(encoded, MEASURING_TREES, run.data.work)
         branching = BranchingForests(run.training, unpriced, few, encoded.of_feature, seller, run.random)
-        trained = self._models(run, branching.wanted, encoded, nested)
+        trained = self._models(run, branching.wanted, encoded, BRANCHING_TREES, nested)
         yield self._cascade(branching.stages([each.model for each in trained]), run.validation)
 
     def _context_cascades(self, run: _Run, encoded: _Encoded, seller: Seller) -> Iterator[Member]:
@@ -250,7 +253,12 @@ class GrownForests(GrownFrontier):
         )
 
     def _models(
-        self, run: _Run, wanted: Sequence[tuple[IntArray, IntArray]], encoded: _Encoded, known: Sequence[Trained] = ()
+        self,
+        run: _Run,
+        wanted: Sequence[tuple[IntArray, IntArray]],
+        encoded: _Encoded,
+        share_of_trees: float = NESTED_TREES,
+        known: Sequence[Trained] = (),
     ) -> list[Trained]:
         """Train a model for each pair of features and training examples: on no features a constant, else trees.
 
@@ -266,7 +274,7 @@ class GrownForests(GrownFrontier):
             else:
                 part = encoded.training.rows(rows)
                 models[place] = Trained(self._task.constant().fit(part.X, part.y, part.weight), 0, ())
-        everywhere = self._on_features(encoded, ceil(NESTED_TREES * self.n_estimators), run.data.work)
+        everywhere = self._on_features(encoded, ceil(share_of_trees * self.n_estimators), run.data.work)
         for places in of_part.values():
             forests = everywhere.on_rows(wanted[places[0]][1])
             sets, own = [encoded.columns(wanted[place][0]) for place in places], [seeds[place] for place in places]

@@ -59,6 +59,8 @@ class Planner:
     worth : ndarray of float64, shape (n_samples, n_units)
         How much each unit tells about each example.
     seller : Seller
+    sizes : sequence of int
+        How many units the stages have, level by level.
     max_branches, min_support : int
         See `BranchingStages`.
     worth_among : callable (rows) -> ndarray or None, optional
@@ -75,6 +77,7 @@ class Planner:
         X: Array,
         worth: FloatArray,
         seller: Seller,
+        sizes: Sequence[int],
         max_branches: int,
         min_support: int,
         worth_among: Callable[[IntArray], FloatArray | None] = lambda rows: None,
@@ -83,7 +86,7 @@ class Planner:
         self._max_branches, self._min_support = max_branches, min_support
         self.plans = [Plan((), [np.arange(X.shape[0])])]
         level = range(1)
-        for size in stage_sizes(len(seller.paid_units())):
+        for size in sizes:
             numbers: dict[tuple[Unit, ...], int] = {}
             for plan in level:
                 self._extend(self.plans[plan], size, numbers)
@@ -205,7 +208,9 @@ class BranchingCascade(StagedEstimator):
         sets = feature_sets([order[:size] for size in stage_sizes(len(order))], seller)
         nested = stages_in_order(self._models(sets, X, y, given.weight_to_train), sets)
         worth = importance_to_each(X, y, is_classifier(self._inner)) @ features_of_units(seller)
-        plans = Planner(X, worth, seller, self._stages.max_branches, self._stages.min_support).plans
+        plans = Planner(
+            X, worth, seller, stage_sizes(len(order)), self._stages.max_branches, self._stages.min_support
+        ).plans
         if all(plan.router is None for plan in plans):
             return [nested]
         sets = feature_sets([plan.units for plan in plans[1:]], seller)
