@@ -97,6 +97,11 @@ class BranchingForests:
         return np.asarray(local_importance(forest, part.X) @ self._units)
 
     @property
+    def parts(self) -> bool:
+        """Whether any stage sends examples to more than one other."""
+        return any(plan.router is not None for plan in self._plans)
+
+    @property
     def wanted(self) -> list[tuple[IntArray, IntArray]]:
         """Features, and training examples, of the model of each stage."""
         n = self._X.shape[0]

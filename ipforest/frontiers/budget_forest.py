@@ -231,8 +231,9 @@ class GrownForests(GrownFrontier):
             yield self._cascade(stages, run.validation)
         few = self._on_features(encoded, MEASURING_TREES, run.data.work)
         branching = BranchingForests(run.training, unpriced, few, encoded.of_feature, seller, run.random)
-        trained = self._models(run, branching.wanted, encoded, BRANCHING_TREES, nested)
-        yield self._cascade(branching.stages([each.model for each in trained]), run.validation)
+        if branching.parts:
+            trained = self._models(run, branching.wanted, encoded, BRANCHING_TREES, nested)
+            yield self._cascade(branching.stages([each.model for each in trained]), run.validation)
 
     def _context_cascades(self, run: _Run, encoded: _Encoded, seller: Seller) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""

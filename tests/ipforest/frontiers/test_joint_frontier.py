@@ -123,6 +123,7 @@ def test_nested_forests_have_fewer_trees_of_each_of_two_kinds() -> None:
     search = ForestSearch(n_lambdas=1, n_prunings=0, regrow=False, n_lookahead=0)
     model = BudgetForest(4, search=search, random_state=0).fit(X[:50], y[:50], X[50:], y[50:])
     nested = [member.policy for member in model.members_ if isinstance(member.policy, StagesInOrder)]
+    assert len(nested) == 2
     for policy in nested:
         assert [stage.features.size for stage in policy.stages] == [0, 1, 2, 3]
         assert {each.n_trees for stage in policy.stages[1:] for each in stage.model.ensembles_} == {3}
