@@ -461,8 +461,8 @@ class BudgetForest(Classifies, GrownForests):
         How trees grow.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         See `ipforest.BudgetedClassifier`. Nested forests see the class shares of the training examples in place of
-        categories (scikit-learn's ``TargetEncoder``, for which each example counts once). Trees grown with lookahead
-        compare the categories' numbers.
+        categories (scikit-learn's ``TargetEncoder``, for which each example counts once). Trees grown with lookahead,
+        and what sends examples on in branching forests, compare the categories' numbers.
     search : ForestSearch, optional
         Which forests are grown, pruned and stopped.
     feature_costs, budget, max_cost, class_costs, scoring, validation_fraction

@@ -158,7 +158,7 @@ def test_unknown_contexts_are_on_the_right() -> None:
 
 def routed(model: BudgetForest) -> list[StagesInOrder]:
     cascades = [member.policy for member in model.members_ if isinstance(member.policy, StagesInOrder)]
-    return [policy for policy in cascades if any(stage.router is not None for stage in policy.stages)]
+    return [policy for policy in cascades if any(isinstance(stage.router, ContextRouter) for stage in policy.stages)]
 
 
 @pytest.fixture(scope="module")

@@ -137,7 +137,7 @@ def test_nested_forests_see_class_shares_in_place_of_categories() -> None:
     y = X[:, 0] % 2
     model = clone(QUICK_FOREST).set_params(categorical_features=[0]).fit(X, y, X, y)
     nested = [member for member in model.members_ if isinstance(member.policy, StagesInOrder)]
-    assert len(nested) == 3
+    assert len(nested) == 2
     for member in nested:
         curve = member.learnt[0].curve
         assert curve.error[curve.within(1)] < 0.01
