@@ -288,14 +288,12 @@ class BudgetedClassifier(Classifies, ManyFrontiers):
         Fitted. Those with a frontier keep what it can choose; `compact` drops all.
     members_ : tuple of Member
         What some budget chooses.
-    frontier_, choice_, trees_, n_validation_, costs_, n_features_in_, classes_
+    frontier_, choice_, trees_, n_validation_, costs_, n_features_in_, classes_, feature_importances_
         See `JointFrontier`.
     chosen_ : str
         What was taken, in words.
     left_out_ : tuple of str
         What was not trained for lack of time.
-    feature_importances_ : ndarray of float64, shape (n_features,)
-        See `ipforest.estimator.BudgetedModel.feature_importances_`.
 
     Examples
     --------
