@@ -17,6 +17,11 @@ def _as_inside(name: str) -> Any:
     return property(lambda table: getattr(table._session, name), doc=getattr(Session, name).__doc__)
 
 
+def _as_session(name: str) -> Any:
+    """Return a property that computes, of what a `TableSession` has by itself, what it computes of a `Session`."""
+    return getattr(Session, name)
+
+
 class TableSession:
     """A session in the columns of a table; see `ipforest.session.Session`.
 
@@ -92,21 +97,7 @@ class TableSession:
     fee = _as_inside("fee")
     reason = _as_inside("reason")
     guess = _as_inside("guess")
-
-    @property
-    def answer(self) -> Any:
-        """The prediction, once nothing more is wanted.
-
-        Raises
-        ------
-        ValueError
-            A column is still wanted; `guess` is the answer so far.
-        """
-        unit = self.next_unit
-        if unit is not None:
-            raise ValueError(f"answer: expected a session that has ended, got one that wants {unit}; see guess")
-        return self.guess
-
+    answer = _as_session("answer")
     probabilities = _as_inside("probabilities")
     paid = _as_inside("paid")
 

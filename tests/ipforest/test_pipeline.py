@@ -225,7 +225,7 @@ def test_a_session_that_has_not_ended_names_columns_of_the_table(fitted) -> None
     assert wanted in fitted.feature_names_in_
     assert repr(session) == f"TableSession(paid 0, wants {wanted})"
     with pytest.raises(ValueError, match=f"expected a session that has ended, got one that wants {wanted}; see guess"):
-        session.answer  # noqa: B018
+        str(session.answer)
 
 
 def test_what_does_not_fit_is_refused() -> None:
