@@ -106,8 +106,7 @@ def _softmax_derivatives(
     margins: FloatArray, targets: FloatArray, outputs: slice = ALL, /
 ) -> tuple[FloatArray, FloatArray]:
     first, past, _ = outputs.indices(margins.shape[1])
-    nothing_yet = np.zeros(margins.shape), np.zeros((len(margins), n_blocks(margins.shape[1]))), np.zeros(len(margins))
-    return _derivatives_so_far(np.ascontiguousarray(margins), in_rows(targets), first, past, *nothing_yet)
+    return _derivatives_at(np.ascontiguousarray(margins), in_rows(targets), first, past)
 
 
 LEAST_TOTAL, MOST_TOTAL = 1e-100, 1e100
@@ -128,32 +127,39 @@ class _SoftmaxCourse(Course):
 
     Their sums by blocks of classes are kept, too: one sum over all classes for each tree of one class would take time
     quadratic in the number of classes. Up to `BLOCK` classes have the same sums, to the bit, as without blocks.
+
+    What a tree of one class reads lies together in memory: margins and targets column by column, exponentials block by
+    block, shape (n_blocks, n_samples, classes of a block), with zeros after the last class.
     """
 
     def __init__(self, loss: MarginLoss, margins: FloatArray, targets: FloatArray) -> None:
-        super().__init__(loss, margins, in_rows(targets))
+        super().__init__(loss, np.asfortranarray(margins), np.asfortranarray(targets))
+        n_samples, n_classes = margins.shape
         self._reference = margins.max(axis=1)
-        self._exponentials = np.exp(margins - self._reference[:, None])
-        self._sums = np.empty((len(margins), n_blocks(margins.shape[1])))
-        _sum_up(self._exponentials, 0, margins.shape[1], self._sums)
+        width = min(n_classes, BLOCK)
+        exponentials = np.zeros((n_samples, n_blocks(n_classes) * width))
+        exponentials[:, :n_classes] = np.exp(margins - self._reference[:, None])
+        self._exponentials = np.ascontiguousarray(exponentials.reshape(n_samples, -1, width).swapaxes(0, 1))
+        self._sums = np.empty((n_samples, n_blocks(n_classes)))
+        _sum_up(self._exponentials, self._sums, 0, n_classes)
 
     def derivatives(self, outputs: slice) -> tuple[FloatArray, FloatArray]:
         first, past, _ = outputs.indices(self.margins.shape[1])
         kept = self._exponentials, self._sums, self._reference
-        return _derivatives_so_far(self.margins, self.targets, first, past, *kept)
+        return _derivatives_so_far(self.margins.T, in_rows(self.targets.T), first, past, *kept)
 
     def add(self, amounts: FloatArray, outputs: slice) -> None:
         first, past, _ = outputs.indices(self.margins.shape[1])
-        _move_on(self.margins, in_rows(amounts), first, past, self._exponentials, self._reference)
-        _sum_up(self._exponentials, first, past, self._sums)
+        _move_on(self.margins.T, in_rows(amounts), first, past, self._exponentials, self._reference)
+        _sum_up(self._exponentials, self._sums, first, past)
 
 
 @njit
-def _sum_up(exponentials: FloatArray, first: int, past: int, sums: FloatArray) -> None:
+def _sum_up(exponentials: FloatArray, sums: FloatArray, first: int, past: int) -> None:
     """Sum up the blocks that some of the classes are in."""
-    for i in range(exponentials.shape[0]):
-        for block in range(first // BLOCK, (past - 1) // BLOCK + 1):
-            sums[i, block] = _total(exponentials[i, block * BLOCK : (block + 1) * BLOCK])
+    for block in range(first // BLOCK, (past - 1) // BLOCK + 1):
+        for i in range(sums.shape[0]):
+            sums[i, block] = _total(exponentials[block, i])
 
 
 @inner_njit
@@ -174,20 +180,23 @@ def _derivatives_so_far(
     sums: FloatArray,
     reference: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute derivatives from exponentials of margins less an example's reference, taken anew where they are 0."""
-    n, n_classes = margins.shape
+    """Compute derivatives from exponentials of margins less an example's reference, taken anew where they are 0.
+
+    Margins and targets have shape (n_classes, n_samples).
+    """
+    n_classes, n = margins.shape
     gradient, hessian = np.empty((n, past - first)), np.empty((n, past - first))
     for i in range(n):
         total = _total(sums[i])
         if not LEAST_TOTAL < total < MOST_TOTAL:
-            reference[i] = margins[i].max()
+            reference[i] = margins[:, i].max()
             for k in range(n_classes):
-                exponentials[i, k] = exp(margins[i, k] - reference[i])
-            _sum_up(exponentials[i : i + 1], 0, n_classes, sums[i : i + 1])
+                exponentials[k // BLOCK, i, k % BLOCK] = exp(margins[k, i] - reference[i])
+            _sum_up(exponentials[:, i : i + 1], sums[i : i + 1], 0, n_classes)
             total = _total(sums[i])
         for k in range(first, past):
-            p = exponentials[i, k] / total
-            gradient[i, k - first], hessian[i, k - first] = p - targets[i, k], p * (1.0 - p)
+            p = exponentials[k // BLOCK, i, k % BLOCK] / total
+            gradient[i, k - first], hessian[i, k - first] = p - targets[k, i], p * (1.0 - p)
     return gradient, hessian
 
 
@@ -195,11 +204,30 @@ def _derivatives_so_far(
 def _move_on(
     margins: FloatArray, amounts: FloatArray, first: int, past: int, exponentials: FloatArray, reference: FloatArray
 ) -> None:
-    """Add to some margins, and take their exponentials."""
-    for i in range(margins.shape[0]):
+    """Add to some margins (n_classes, n_samples), and take their exponentials."""
+    for k in range(first, past):
+        for i in range(reference.size):
+            margins[k, i] += amounts[i, k - first]
+            exponentials[k // BLOCK, i, k % BLOCK] = exp(margins[k, i] - reference[i])
+
+
+@njit
+def _derivatives_at(margins: FloatArray, targets: FloatArray, first: int, past: int) -> tuple[FloatArray, FloatArray]:
+    """Compute derivatives at margins (n_samples, n_classes), with sums by blocks as in a course."""
+    n, n_classes = margins.shape
+    gradient, hessian = np.empty((n, past - first)), np.empty((n, past - first))
+    exponentials = np.empty(n_classes)
+    for i in range(n):
+        largest = margins[i].max()
+        for k in range(n_classes):
+            exponentials[k] = exp(margins[i, k] - largest)
+        total = 0.0
+        for start in range(0, n_classes, BLOCK):
+            total += _total(exponentials[start : start + BLOCK])
         for k in range(first, past):
-            margins[i, k] += amounts[i, k - first]
-            exponentials[i, k] = exp(margins[i, k] - reference[i])
+            p = exponentials[k] / total
+            gradient[i, k - first], hessian[i, k - first] = p - targets[i, k], p * (1.0 - p)
+    return gradient, hessian
 
 
 MARGIN_LOSSES: dict[str, MarginLoss] = {
