@@ -17,6 +17,9 @@ from ipforest.ensemble.trees import Trees
 if TYPE_CHECKING:
     from ipforest.results import Pruning
 
+PASSED_BY_NONE = 1e-9
+"""What a node that no example passes counts, as a share of its root's cover."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BoostedTrees(Trees):
@@ -34,6 +37,9 @@ class BoostedTrees(Trees):
     value : ndarray of float64, shape (n_nodes, n_values)
         What a leaf adds, learning rate included; at an internal node what it adds if it becomes a leaf, 0 where the
         library does not store it (see `ipforest.ensemble.refitting.fill_inner_values`).
+    cover : ndarray of float64, shape (n_nodes,), optional
+        What passed each node in training, as the library counts it: examples, their weights or, of XGBoost, the sum of
+        their Hessians. Written models have it for SHAP values along the paths; zeros where it is not known.
     first_output : ndarray of int32, shape (n_trees,)
         The leaves of tree t add to the margins ``first_output[t]`` to ``first_output[t] + n_values - 1``: a tree for
         one class has one value per leaf, a tree for all has as many as there are margins.
@@ -55,7 +61,7 @@ class BoostedTrees(Trees):
         structure.
     """
 
-    NODE_FIELDS: ClassVar[tuple[str, ...]] = (*Trees.NODE_FIELDS, "value")
+    NODE_FIELDS: ClassVar[tuple[str, ...]] = (*Trees.NODE_FIELDS, "value", "cover")
     TREE_FIELDS: ClassVar[tuple[str, ...]] = ("first_output",)
 
     value: FloatArray
@@ -64,6 +70,7 @@ class BoostedTrees(Trees):
     classes: Array | None
     link: str
     loss: str | None = field(default=None, kw_only=True)
+    cover: FloatArray = field(default_factory=lambda: np.empty(0), kw_only=True)
 
     __getstate__, __setstate__ = Trees.__getstate__, Trees.__setstate__
 
@@ -72,6 +79,11 @@ class BoostedTrees(Trees):
         n_outputs = 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
         n_values = np.asarray(self.value).shape[-1]
         self._check_numbers("value", np.float64, (self.n_nodes, n_values))
+        if not np.size(self.cover):
+            object.__setattr__(self, "cover", np.zeros(self.n_nodes))
+        self._check_numbers("cover", np.float64, (self.n_nodes,))
+        if self.cover.min() < 0:
+            raise ValueError(f"cover: expected numbers >= 0, got {self.cover.min()}")
         self._check_numbers("first_output", np.int32, (self.n_trees,))
         self._check_numbers("base_score", np.float64, (n_outputs,))
         last = n_outputs - n_values
@@ -191,7 +203,12 @@ class BoostedTrees(Trees):
             The pruning has another number of internal nodes, or keeps a node whose parent it does not keep.
         """
         stays, structure = self.restriction(pruning.kept)
-        return replace(self, **structure, value=self.value[stays])
+        return replace(self, **structure, value=self.value[stays], cover=self.cover[stays])
+
+    def positive_cover(self) -> FloatArray:
+        """Return the cover as other libraries divide by it: what nothing passed has a billionth of its root's."""
+        least = PASSED_BY_NONE * self.cover[self.tree_offsets[:-1]]
+        return np.maximum(self.cover, least[self.tree_of_node])
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the class probabilities that the link makes of the margins.

@@ -114,6 +114,12 @@ def _nodes(tree: dict[str, Any], features: list[dict[str, Any]], scale: float) -
 
     node_values = np.zeros((level.size, values.shape[1]))
     node_values[is_leaf] = values[_reversed_bits(np.arange(2**depth), depth)]
+    cover = np.zeros(level.size)
+    cover[is_leaf] = np.array(tree.get("leaf_weights") or np.zeros(2**depth))[
+        _reversed_bits(np.arange(2**depth), depth)
+    ]
+    for inner in range(2**depth - 2, -1, -1):
+        cover[inner] = cover[2 * inner + 1] + cover[2 * inner + 2]
     return TreeNodes(
         left=np.where(is_leaf, LEAF, 2 * node + 1),
         right=np.where(is_leaf, LEAF, 2 * node + 2),
@@ -121,6 +127,7 @@ def _nodes(tree: dict[str, Any], features: list[dict[str, Any]], scale: float) -
         threshold=of_level([np.float64(np.float32(split["border"])) for split in splits]),
         missing_left=of_level([feature["nan_value_treatment"] != "AsTrue" for feature in tested]),
         value=node_values,
+        cover=cover,
     )
 
 

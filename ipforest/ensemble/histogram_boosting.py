@@ -136,6 +136,7 @@ def _nodes(tree: Any, columns: _Columns, known: tuple[Array, Array]) -> TreeNode
         threshold=nodes["num_threshold"],
         missing_left=nodes["missing_go_to_left"],
         value=nodes["value"],
+        cover=nodes["count"],
         left_categories=left_categories,
     )
 

@@ -26,6 +26,8 @@ class TreeNodes(NamedTuple):
     threshold : array of float, shape (n_nodes,)
     missing_left : array of bool, shape (n_nodes,)
     value : array of float, shape (n_nodes,) or (n_nodes, n_values)
+    cover : array of float, shape (n_nodes,)
+        What passed each node in training.
     left_categories : dict of int to Members, optional
         Of the nodes that test a category: which categories go left.
     """
@@ -36,11 +38,12 @@ class TreeNodes(NamedTuple):
     threshold: Any
     missing_left: Any
     value: Any
+    cover: Any
     left_categories: Mapping[int, Members] = MappingProxyType({})
 
 
 def join_trees(trees: Sequence[TreeNodes]) -> dict[str, Any]:
-    """Return the fields of `Trees`, and ``value``, parents before their children.
+    """Return the fields of `Trees`, ``value`` and ``cover``, parents before their children.
 
     Raises
     ------
@@ -83,6 +86,7 @@ def join_trees(trees: Sequence[TreeNodes]) -> dict[str, Any]:
         "category_set": np.where(sets < 0, -1, sets + first_set[tree_of_node]).astype(np.int32),
         "left_categories": CategorySets.of(row for tree in trees for row in tree.left_categories.values()),
         "value": values if values.ndim == 2 else values[:, None],
+        "cover": taken("cover").astype(np.float64),
     }
 
 

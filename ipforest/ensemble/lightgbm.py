@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ipforest._internal.arrays import Array
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.joining import TreeNodes, check_places, classes_of_margins, join_trees
@@ -39,6 +39,8 @@ SPECIAL = frozenset('",:[]{}')
 
 CATEGORICAL, DEFAULT_LEFT, MISSING_IS_NAN = 1, 2, 8
 WORD = 32
+MOST_EXAMPLES = 2**31 - 1
+"""What LightGBM counts a node's examples up to."""
 
 
 def read_lightgbm(model: Any) -> BoostedTrees:
@@ -140,6 +142,7 @@ def _nodes(structure: dict[str, Any]) -> TreeNodes:
         threshold=[_threshold(node) for node in nodes],
         missing_left=[_missing_left(node) for node in nodes],
         value=[_leaf_value(node) for node in nodes],
+        cover=[node.get("internal_count", node.get("leaf_count", 0)) for node in nodes],
         left_categories={
             number: ([int(code) for code in node["threshold"].split("||")], False)
             for number, node in enumerate(nodes)
@@ -202,8 +205,9 @@ def lightgbm_text(trees: BoostedTrees) -> str:
         )
     threshold = np.minimum(trees.float64_thresholds(), np.finfo(np.float64).max)
     blocks = [_leaf_text(number, score) for number, score in enumerate(trees.base_score.tolist())]
+    passed = _counts(trees.positive_cover())
     blocks += [
-        _tree_text(trees, threshold, number, range(start, stop))
+        _tree_text(trees, threshold, passed, number, range(start, stop))
         for number, (start, stop) in enumerate(trees, start=n_margins)
     ]
     names = trees.feature_names or tuple(f"Column_{column}" for column in range(trees.n_features))
@@ -237,7 +241,15 @@ def _leaf_text(number: int, value: float) -> str:
     return f"Tree={number}\nnum_leaves=1\nnum_cat=0\nleaf_value={value!r}\nis_linear=0\nshrinkage=1\n\n\n"
 
 
-def _tree_text(trees: BoostedTrees, threshold: Array, number: int, nodes: range) -> str:
+def _counts(cover: FloatArray) -> IntArray:
+    """Return what passed each node as whole numbers, which LightGBM holds; sums of fractions in their proportion."""
+    if np.array_equal(cover, np.rint(cover)) and cover.max() <= MOST_EXAMPLES:
+        return cover.astype(np.int64)
+    proportional: IntArray = np.maximum(1, np.rint(cover * (MOST_EXAMPLES / cover.max()))).astype(np.int64)
+    return proportional
+
+
+def _tree_text(trees: BoostedTrees, threshold: Array, passed: IntArray, number: int, nodes: range) -> str:
     """Write one tree: its tests are numbered in order, its leaves -1, -2, ... in order."""
     inner = [node for node in nodes if trees.left[node] != LEAF]
     leaves = [node for node in nodes if trees.left[node] == LEAF]
@@ -259,6 +271,8 @@ def _tree_text(trees: BoostedTrees, threshold: Array, number: int, nodes: range)
         "left_child": [place[int(trees.left[node])] for node in inner],
         "right_child": [place[int(trees.right[node])] for node in inner],
         "leaf_value": [repr(float(trees.value[node, 0])) for node in leaves],
+        "leaf_count": passed[leaves].tolist(),
+        "internal_count": passed[inner].tolist(),
     }
     if categorical:
         columns["cat_boundaries"] = [0, *np.cumsum([len(row) for row in words])]

@@ -123,6 +123,7 @@ def _boosted_from_sklearn(estimator: Any) -> BoostedTrees:
     trees = list(estimator.estimators_.ravel())
     return BoostedTrees(
         **_structure(estimator, trees, [None] * len(trees)),
+        cover=_joined(trees, "weighted_n_node_samples"),
         value=estimator.learning_rate * np.concatenate([tree.tree_.value[:, 0, :] for tree in trees]),
         first_output=np.tile(np.arange(n_outputs), estimator.estimators_.shape[0]),
         base_score=estimator._raw_predict_init(np.zeros((1, estimator.n_features_in_), dtype=np.float32))[0],

@@ -145,6 +145,8 @@ class Trees:
             unpacked = unpack(state["nodes"])
         except DAMAGED as problem:
             raise ValueError(f"nodes: expected packed arrays of trees, got: {one_line(problem)}") from None
+        if "cover" in self.NODE_FIELDS:
+            unpacked.setdefault("cover", np.empty(0))  # of trees that were saved before it was kept
         if unpacked.keys() != {*self.NODE_FIELDS}:
             raise ValueError(f"nodes: expected {', '.join(self.NODE_FIELDS)}, got {', '.join(unpacked)}")
         for name in others:

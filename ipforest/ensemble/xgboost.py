@@ -136,10 +136,11 @@ def xgboost_text(trees: BoostedTrees) -> str:
         raise ValueError(f"trees: expected the loss of their link or one of XGBoost, got {trees.loss!r}")
     factor, n_margins = 2.0 if trees.link == "half logit" else 1.0, trees.base_score.size
     base, leaves = _written_base(factor * trees.base_score, LINKS[objective])
+    cover = trees.positive_cover()
     parts = [(column, _leaf(number, score)) for number, (column, score) in enumerate(leaves)]
     for first, (start, stop) in zip(trees.first_output.tolist(), trees, strict=True):
         for column in range(trees.value.shape[1]):
-            parts.append((first + column, _written_tree(trees, start, stop, column, factor, len(parts))))
+            parts.append((first + column, _written_tree(trees, cover, start, stop, column, factor, len(parts))))
     info = [margin for margin, _ in parts]
     is_regular = info == [number % n_margins for number in range(len(parts))]
     rounds = [*range(0, len(parts) + 1, n_margins)] if is_regular and len(parts) % n_margins == 0 else [0, len(parts)]
@@ -200,11 +201,11 @@ def _short(value: float) -> float:
 
 
 def _leaf(number: int, value: float) -> dict[str, Any]:
-    return _tree(number, [-1], [-1], [0], [_short(value)], [0])
+    return _tree(number, [-1], [-1], [0], [_short(value)], [0], [0.0])
 
 
 def _written_tree(
-    trees: BoostedTrees, start: int, stop: int, column: int, factor: float, number: int
+    trees: BoostedTrees, cover: FloatArray, start: int, stop: int, column: int, factor: float, number: int
 ) -> dict[str, Any]:
     """Write the nodes of one tree, with what they add to one of its margins."""
     children = (trees.left[start:stop] - start, trees.right[start:stop] - start)
@@ -224,6 +225,7 @@ def _written_tree(
             for ends, leaf, test in zip(is_leaf, added.tolist(), above, strict=True)
         ],
         np.where(is_leaf, 0, trees.missing_left[nodes]).tolist(),
+        list(map(_short, cover[nodes].tolist())),
     )
 
 
@@ -246,7 +248,13 @@ def _side_by_side(left: Array, right: Array) -> tuple[IntArray, IntArray]:
 
 
 def _tree(
-    number: int, left: list[int], right: list[int], feature: list[int], conditions: list[float], missing_left: list[int]
+    number: int,
+    left: list[int],
+    right: list[int],
+    feature: list[int],
+    conditions: list[float],
+    missing_left: list[int],
+    cover: list[float],
 ) -> dict[str, Any]:
     parents, zeros = [NO_PARENT] * len(left), [0.0] * len(left)
     for node, children in enumerate(zip(left, right, strict=True)):
@@ -270,7 +278,7 @@ def _tree(
         "default_left": missing_left,
         "base_weights": zeros,
         "loss_changes": zeros,
-        "sum_hessian": zeros,
+        "sum_hessian": cover,
         **{name: list[int]() for name in ("categories", "categories_nodes", "categories_segments", "categories_sizes")},
     }
 
@@ -322,6 +330,7 @@ def _nodes(tree: dict[str, Any], weight: float) -> TreeNodes:
         threshold=np.where(tests_category, 0.0, conditions),
         missing_left=tree["default_left"],
         value=weight * np.where(np.equal(tree["left_children"], LEAF), conditions, 0.0),
+        cover=tree["sum_hessian"],
         left_categories={node: (tree["categories"][start : start + size], True) for node, start, size in rows},
     )
 

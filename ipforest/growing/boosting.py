@@ -83,6 +83,7 @@ class Boosting:
             missing_left=np.zeros(base.size, dtype=bool),
             n_features=self.examples.shape[1],
             value=np.zeros((base.size, 1)),
+            cover=np.full(base.size, np.count_nonzero(self.weight)),
             first_output=np.arange(base.size, dtype=np.int32),
             base_score=base,
             classes=self.classes,
@@ -169,7 +170,10 @@ def _boosted(like: BoostedTrees, grown: list[GrownTrees]) -> BoostedTrees:
             *("left_categories", "value"),
         )
     }
-    return replace(like, **structure, first_output=(np.arange(forest.n_trees) % like.base_score.size).astype(np.int32))
+    cover = forest.n_samples.astype(np.float64)
+    return replace(
+        like, **structure, cover=cover, first_output=(np.arange(forest.n_trees) % like.base_score.size).astype(np.int32)
+    )
 
 
 def link_for(classes: Array | None) -> str:

@@ -20,6 +20,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 
+from ipforest import BoostSearch, BudgetBoost, Pruning
 from ipforest.ensemble import BoostedTrees, Forest, read, write
 from ipforest.ensemble.xgboost import xgboost_text
 
@@ -225,3 +226,53 @@ def test_what_xgboost_cannot_hold_is_refused() -> None:
         write(replace(trees, value=np.full_like(trees.value, 1e300)), "xgboost")
     with pytest.raises(TypeError, match="trees: expected BoostedTrees, which XGBoost adds up, got Forest"):
         write(trees_and_examples("forest")[0], "xgboost")
+
+
+def shares(booster: Any, X: Any) -> Any:
+    """Compute SHAP values along the paths, which want to know what passed each node, by the library itself."""
+    if type(booster).__module__.startswith("lightgbm"):
+        return booster.predict(X, pred_contrib=True)
+    xgboost = pytest.importorskip("xgboost")
+    return booster.predict(xgboost.DMatrix(X), pred_contribs=True)
+
+
+@pytest.mark.parametrize("target", ["lightgbm", "xgboost"])
+def test_written_models_know_what_passed_their_nodes(target: str) -> None:
+    library = pytest.importorskip(target)
+    X, y = load_breast_cancer(return_X_y=True)
+    kind = library.LGBMClassifier if target == "lightgbm" else library.XGBClassifier
+    model = kind(n_estimators=5, max_depth=4, verbosity=-1 if target == "lightgbm" else 0).fit(X, y)
+    booster = model.booster_ if target == "lightgbm" else model.get_booster()
+    trees = read(model)
+    np.testing.assert_allclose(shares(write(trees, target), X[:20]), shares(booster, X[:20]), rtol=1e-5, atol=1e-6)
+    pruned = trees.prune(Pruning(trees.parent[trees.internal_nodes] < 0))
+    assert np.array_equal(pruned.cover[pruned.tree_offsets[:-1]], trees.cover[trees.tree_offsets[:-1]])
+    found = shares(write(pruned, target), X[:20])
+    np.testing.assert_allclose(found.sum(axis=1), pruned.margins(X[:20])[:, 0], rtol=1e-4, atol=1e-5)
+
+
+def without_an_example(trees: BoostedTrees) -> BoostedTrees:
+    """Return trees in which the last leaf of each has seen no example."""
+    cover = trees.cover.copy()
+    cover[trees.tree_offsets[1:] - 1] = 0
+    return replace(trees, cover=cover)
+
+
+@pytest.mark.parametrize("target", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("change", [lambda trees: trees, without_an_example])
+def test_trees_of_this_package_and_of_scikit_learn_know_it_too(target: str, change: Any) -> None:
+    pytest.importorskip(target)
+    X, y = load_breast_cancer(return_X_y=True)
+    for model in (
+        BudgetBoost(6, random_state=0, search=BoostSearch(n_lambdas=2, stopping=())),
+        GradientBoostingClassifier(n_estimators=5, random_state=0),
+        HistGradientBoostingClassifier(max_iter=5),
+    ):
+        model.fit(X, y)
+        trees = change(model.to_trees() if hasattr(model, "to_trees") else read(model))
+        values = X[:20].astype(np.float32)
+        found = shares(write(trees, target), values)
+        assert np.count_nonzero(found) > 20
+        np.testing.assert_allclose(found.sum(axis=1), trees.margins(values)[:, 0], rtol=1e-3, atol=1e-3)
+    with pytest.raises(ValueError, match=r"cover: expected numbers >= 0, got -1"):
+        replace(trees, cover=trees.cover - 1 - trees.cover.min())
