@@ -15,8 +15,8 @@ NEAR = 0.05
 """What is so near to the best ratio is added, or dropped, in the same pass."""
 PASSES = 128
 """At least one of so many sets, those of the best ratios, is added in the same pass, so that passes are few."""
-MANY_NODES = 10_000
-"""Of more nodes, one of `PASSES` subtrees at least is dropped in the same pass; of fewer that would cost errors."""
+MANY_NODES = 30_000
+"""Of more nodes, one of `PASSES` subtrees at least is dropped in the same pass; of fewer that would save no time."""
 
 
 class Structure(NamedTuple):
