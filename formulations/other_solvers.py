@@ -71,7 +71,7 @@ PYOMO_SOLVERS = {
         PyomoSolver("appsi_highs", (("appsi_highs", "highspy"),), "pip install highspy"),
         PyomoSolver("glpk", (("glpk", "glpsol"),), "apt-get install glpk-utils, or conda install glpk"),
         PyomoSolver("cbc", (("cbc", "cbc"),), "apt-get install coinor-cbc, or conda install coin-or-cbc"),
-        PyomoSolver("scip", (("scip_direct", "pyscipopt"), ("scip", "scip")), "pip install 'ipforest[solvers]'"),
+        PyomoSolver("scip", (("scip_direct", "pyscipopt"), ("scip", "scip")), "pip install pyscipopt"),
         PyomoSolver(
             "gurobi", (("gurobi_direct", "gurobipy"), ("gurobi", "gurobi_cl")), "pip install gurobipy, and a licence"
         ),

@@ -16,6 +16,7 @@ Number: TypeAlias = int | float | str | Decimal | Fraction
 
 INT64_SAFE = 2**62
 MAX_DIGITS = 1000
+LARGEST_FLOAT = int(np.finfo(np.float64).max)
 
 
 def as_fraction(value: object, name: str) -> Fraction:
@@ -63,16 +64,18 @@ def _has_too_many_digits(text: str) -> bool:
 
 
 def nonnegative_fraction(value: object, name: str) -> Fraction:
-    """Read a number exactly and require that it is at least zero.
+    """Read a number exactly and require that it is at least zero, and that a float can be as large.
 
     Raises
     ------
     TypeError, ValueError
-        As `as_fraction`; ValueError as well for a negative number.
+        As `as_fraction`; ValueError as well for a negative number, and for one above the largest float.
     """
     number = as_fraction(value, name)
     if number < 0:
         raise ValueError(f"{name}: expected a number >= 0, got {value!r}")
+    if number > LARGEST_FLOAT:
+        raise ValueError(f"{name}: expected a number up to {float(LARGEST_FLOAT):.3g}, got {reprlib.repr(value)}")
     return number
 
 

@@ -70,7 +70,7 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
 def _numbers(costs: Any) -> FloatArray:
     try:
         return np.asarray(costs, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         hint = ", which is no file" if isinstance(costs, str) else ""
         raise ValueError(f"class_costs: expected a matrix of numbers, got {costs!r:.80}{hint}") from None
 

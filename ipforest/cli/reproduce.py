@@ -119,7 +119,7 @@ def _cluster(address: str | None) -> Iterator[int | None]:
         from distributed import Client
     except ImportError as problem:
         raise ImportError(
-            f"--dask: expected the package distributed (pip install 'ipforest[dask]'), got: {problem}"
+            f"--dask: expected the package distributed (pip install dask distributed), got: {problem}"
         ) from None
     try:
         client = Client(address, timeout=CONNECTION_SECONDS)

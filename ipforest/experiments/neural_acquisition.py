@@ -46,7 +46,7 @@ def load_torch() -> Any:
         return import_module("torch")
     except ImportError:
         raise ImportError(
-            "torch: expected it to be installed for GDFS and DIME; pip install 'ipforest[neural]'"
+            "torch: expected it to be installed for GDFS and DIME, got none; run pip install torch"
         ) from None
 
 

@@ -101,5 +101,6 @@ def require_range(instance: PruningInstance, lam: Lambda) -> None:
     if gains + costs >= INT64_SAFE:
         raise OverflowError(
             f"lam: expected gains and costs below 2^62 in integer units, got 2^{gains.bit_length()} and "
-            f"2^{costs.bit_length()} at this lambda; use a lambda, prices or a resolution of fewer digits"
+            f"2^{costs.bit_length()} at this lambda; use a lambda, prices or a resolution of fewer digits, as 1/300 "
+            "written as Fraction(1, 300) has; prune_path(instance).result(lam) finds the same pruning at one that fits"
         )

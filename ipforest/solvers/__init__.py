@@ -39,7 +39,8 @@ def solve(instance: PruningInstance, lam: object, method: str = "min-cut", **opt
     ----------
     instance : PruningInstance
     lam : int, float, str, Decimal or Fraction
-        Price of a unit of cost in errors, >= 0; a float means its shortest decimal (0.003 is 3/1000).
+        Price of a unit of cost in errors, >= 0; a float means its shortest decimal (0.003 is 3/1000). The result is
+        for this very lambda: one whose digits outgrow the method, as those of the float 1/300, is refused.
     method : str
         A name in `SOLVERS`. ``min-cut`` returns the smallest optimal set of kept nodes, the others any optimum.
     **options

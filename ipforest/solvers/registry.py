@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
+from numbers import Number
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -404,9 +405,14 @@ def checked_answer(
     if not isinstance(pruning, Pruning):
         kind = type(answer).__name__
         got = f"{kind} of {answer.dtype}" if isinstance(answer, np.ndarray) else kind
+        cure = ""
+        if isinstance(answer, Number):
+            cure = "; a bound goes into PruningResult.of, together with its pruning"
+        elif isinstance(answer, (np.ndarray, list)):
+            cure = "; of shares, give numpy.array(shares) > 0.5"
         raise TypeError(
             f"{method}: expected a Pruning, a PruningResult or an array of bool over the internal nodes, True where a "
-            f"node keeps its test, got {got}; of shares, give numpy.array(shares) > 0.5"
+            f"node keeps its test, got {got}{cure}"
         )
     evaluation, optimum = instance.evaluate(pruning), solve_min_cut(instance, lam).objective
     true = PruningResult.of(pruning, evaluation, lam, optimum, method=method, runtime_s=runtime_s)

@@ -9,7 +9,7 @@
 `strategies`                              Hypothesis strategies: instances, lambdas, price lists, forests, matrices
 ========================================  ============================================================================
 
-The checks and strategies need Hypothesis: ``pip install 'ipforest[testing]'``. Nothing of it is imported with
+The checks and strategies need Hypothesis: ``pip install hypothesis``. Nothing of it is imported with
 `ipforest`. Like the command line, this package reaches up to `formulations` and `proofs`, when a check runs.
 """
 

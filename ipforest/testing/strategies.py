@@ -16,7 +16,7 @@ try:
     from hypothesis import strategies as st
 except ImportError as problem:
     raise ImportError(
-        "hypothesis: expected it to be installed for ipforest.testing; run pip install 'ipforest[testing]'"
+        "hypothesis: expected it to be installed for ipforest.testing, got none; run pip install hypothesis"
     ) from problem
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ def _waitress() -> Any:
         import waitress
     except ImportError as problem:
         raise ImportError(
-            f"{problem.name}: expected it to be installed for the page, got none; run pip install 'ipforest[web]'"
+            f"{problem.name}: expected it to be installed for the page, got none; run pip install flask waitress"
         ) from None
     return waitress
 

@@ -71,7 +71,7 @@ def test_an_absent_solver_is_named_with_what_to_install(monkeypatch):
     model = formulations.build("closure", ENSEMBLE, 1)
     with pytest.raises(MissingSolverError, match=r"expected glpk to be installed, .* apt-get install glpk-utils"):
         formulations.solve(model, solver="glpk")
-    with pytest.raises(MissingSolverError, match=r"pip install 'ipforest\[solvers\]'"):
+    with pytest.raises(MissingSolverError, match=r"pip install pyscipopt"):
         formulations.solve(model, solver="scip")
     table = formulations.solvers_table("closure", ENSEMBLE, 1)
     assert [answer.solver for answer in table.answers if answer.available] == ["highs"]

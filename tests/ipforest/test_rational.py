@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipforest._internal.rational import as_fraction, exact_sum, nonnegative_fraction, time_limit_seconds
+from ipforest.choosing.class_costs import read_class_costs
 
 
 @pytest.mark.parametrize(
@@ -105,3 +106,16 @@ def test_time_limits():
     for bad in (-1, float("nan"), "soon"):
         with pytest.raises(ValueError, match="time_limit: expected seconds >= 0 or None"):
             time_limit_seconds(bad)
+
+
+@pytest.mark.parametrize("value", ["1e400", Decimal("1e309"), 10**400, Fraction(10**400, 3)])
+def test_what_no_float_holds_is_refused_as_a_price_or_budget(value) -> None:
+    with pytest.raises(ValueError, match=r"budget: expected a number up to 1.8e\+308, got "):
+        nonnegative_fraction(value, "budget")
+    assert nonnegative_fraction("1e308", "budget") == 10**308
+    assert nonnegative_fraction(5e-324, "budget") == Fraction("5e-324")
+
+
+def test_a_cost_of_mistakes_that_no_float_holds_is_refused() -> None:
+    with pytest.raises(ValueError, match="class_costs: expected a matrix of numbers"):
+        read_class_costs([[0, 10**400], [1, 0]], np.array([0, 1]))

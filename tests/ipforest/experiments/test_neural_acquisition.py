@@ -78,5 +78,5 @@ def test_a_seed_says_all(kind, torch, monkeypatch):
 
 def test_without_pytorch_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"torch: expected it to be installed .*; pip install 'ipforest\[neural\]'"):
+    with pytest.raises(ImportError, match=r"torch: expected it to be installed .*; run pip install torch"):
         load_torch()

@@ -64,7 +64,7 @@ def test_the_extra_is_named_where_it_is_not_installed(
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     assert main(["session", "--model", str(saved), "--serve"]) == 2
-    assert "run pip install 'ipforest[web]'" in capsys.readouterr().err
+    assert "run pip install flask waitress" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
