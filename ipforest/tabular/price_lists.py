@@ -223,8 +223,10 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
         - a ``.csv`` file with a header: ``cost``, and optionally ``feature``, ``group``, ``cost_in_group`` and
           ``delayed`` (yes or no, true or false, 1 or 0, delayed or immediate). Where no column is called ``cost``, the
           only one of numbers holds the prices (``price``, ``EUR``), and where none is called ``feature``, the only
-          other one the names; two columns, names and prices, need no header. Further columns are passed over where the
-          features have names; separator, decimal mark and currency sign are recognised;
+          other one the names; two columns, names and prices, need no header. A column such as ``panel`` holds the groups
+          where there is a ``cost_in_panel``, or where it is the only one that can be meant by ``cost_in_group``.
+          Further columns are passed over where the features have names, with a warning where they look like groups;
+          separator, decimal mark and currency sign are recognised;
         - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
         - a dict or Series ``{name: price}``, or a dict whose values are records; integer keys are column numbers;
         - a DataFrame (pandas or polars) with those columns; without a column ``feature``, the index of a pandas one
@@ -242,6 +244,11 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
         ``delayed`` that is none of the words.
     TypeError
         The object is no price list.
+
+    Warns
+    -----
+    UserWarning
+        A column that may be meant for groups, but is passed over.
     """
     if isinstance(source, (str, Path)):
         path = Path(source)
@@ -337,6 +344,7 @@ def _known_names(source: str, columns: Mapping[Any, Sequence[Any]], *, has_names
     """
     labels = {str(column): column for column in columns}
     known = {labels[label]: name for name, label in matched_names(COLUMNS, labels).items()}
+    known |= _prices_in_groups(labels, known)
     numbers = [column for column, cells in columns.items() if column not in known and _are_prices(cells)]
     if "cost" not in known.values():
         if len(numbers) != 1:
@@ -354,7 +362,39 @@ def _known_names(source: str, columns: Mapping[Any, Sequence[Any]], *, has_names
                 "with the prices"
             )
         known[others[0]] = "feature"
+    groups = [column for column in columns if column not in known and _name_groups(columns[column])]
+    if "group" not in known.values() and len(groups) == 1 and "cost_in_group" in known.values():
+        known[groups[0]] = "group"
+    elif "group" not in known.values() and groups:
+        warnings.warn(
+            f"{source}: passed over {some_names([repr(str(column)) for column in groups])}; features that share a fee have "
+            "the same group, and what they cost once another one is bought in cost_in_group",
+            UserWarning,
+            stacklevel=5,
+        )
     return known
+
+
+def _prices_in_groups(labels: Mapping[str, Any], known: Mapping[Any, str]) -> dict[Any, str]:
+    """Find a column of groups by that of the prices in them: ``panel`` by ``cost_in_panel``."""
+    if "group" in known.values() or "cost_in_group" in known.values():
+        return {}
+    by_name = {folded(label): column for label, column in labels.items() if column not in known}
+    pairs = [
+        {by_name[name]: "group", by_name[price]: "cost_in_group"}
+        for name in by_name
+        for price in (folded(f"{kind}_in_{name}") for kind in ("cost", "price"))
+        if price in by_name
+    ]
+    return pairs[0] if len(pairs) == 1 else {}
+
+
+def _name_groups(cells: Sequence[Any]) -> bool:
+    """Return whether texts look like names of groups: some stand in more than one row, and not one in all rows."""
+    filled = [cell.strip() for cell in cells if isinstance(cell, str) and not _is_empty(cell)]
+    distinct = {*filled}
+    is_the_same = len(distinct) == 1 and len(filled) == len(cells)
+    return len(distinct) < len(filled) and not is_the_same and not any(map(_is_number, filled))
 
 
 def _renamed(source: str, records: Sequence[Mapping[Any, Any]], *, has_names: bool) -> list[dict[Any, Any]]:

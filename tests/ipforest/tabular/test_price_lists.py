@@ -364,3 +364,20 @@ def test_a_missing_value_of_pandas_is_no_price() -> None:
         ValueError, match=r"^Series of prices, 'a': expected a cost, in a row for each feature, got none$"
     ):
         read_prices(pd.Series({"a": pd.NA, "b": 2}, dtype=object))
+
+
+@pytest.mark.parametrize("names", ["family,cost_in_group", "Panel,cost_in_panel", "test,price_in_Test"])
+def test_groups_under_another_name_are_found_by_the_prices_in_them(write, names: str) -> None:
+    text = f"feature,cost,{names}\nage,1,,\nchol,7.27,A,5.17\nfbs,5.20,A,3.10\nthal,102.9,B,1\n"
+    costs = read_prices(write(text)).costs_for(FEATURES)
+    assert costs.groups.tolist() == [1, 0, -1, 0]
+    assert costs.group_fees == (Fraction("2.1"), Fraction("101.9"))
+    assert read_prices(pd.read_csv(write(text))).costs_for(FEATURES) == costs
+
+
+def test_columns_that_may_be_groups_are_not_passed_over_without_a_word(write) -> None:
+    text = "feature,cost,{},currency,note\nage,1,,EUR,\nchol,7.27,A,EUR,serum\nfbs,5.20,A,EUR,\n"
+    with pytest.warns(UserWarning, match="passed over 'panel'; features that share a fee have the same group"):
+        assert read_prices(write(text.format("panel"))).rows[1].group is None
+    with pytest.raises(ValueError, match="expected cost_in_group with group 'A'"):
+        read_prices(write(text.format("group")))
