@@ -86,6 +86,7 @@ _OWN = {
     "solvers.dantzig_wolfe": ("DantzigWolfeResult",),
     "solvers.primal_dual": ("PrimalDualResult",),
     "tabular.word_columns": ("WordColumns",),
+    "wrappers.pipeline": ("BudgetedPipeline",),
     "wrappers.thresholds": ("Decision", "ThresholdClassifier"),
 }
 

@@ -28,7 +28,7 @@ from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.session import Known
 from ipforest.tabular.preprocessing import source_columns
-from ipforest.wrappers.table_columns import TableColumns
+from ipforest.wrappers.table_columns import TableColumns, plain_row, row_of
 from ipforest.wrappers.table_session import TableSession
 
 __all__ = ["BudgetedPipeline", "TableSession", "parted"]
@@ -131,6 +131,14 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         }
         self.estimator_ = _copied(self.estimator).set_params(feature_costs=prices).fit(examples, y, **others)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "_row": plain_row(self._row)} if "_row" in state else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        row = state.get("_row")
+        super().__setstate__({**state, "_row": row_of(row)} if isinstance(row, dict) else state)
 
     def _check_parameters(self) -> None:
         estimator = self.estimator

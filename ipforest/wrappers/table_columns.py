@@ -14,7 +14,7 @@ from ipforest._internal.feature_names import column_of
 from ipforest.costs import FeatureCosts
 from ipforest.tabular.name_matching import closest
 
-__all__ = ["TableColumns"]
+__all__ = ["TableColumns", "plain_row", "row_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,3 +109,53 @@ def _with_cell(row: Any, column: int, value: Any, name: str) -> Any:
     changed = row.copy()
     changed.isetitem(column, typed)
     return changed
+
+
+def plain_row(row: Any) -> Any:
+    """Write a data frame of one row as plain parts, which a file of data holds; any other row stays as it is.
+
+    So does one of cells or types that would not come back as they were.
+    """
+    if not isinstance(row, pd.DataFrame):
+        return row
+    columns = [row.iloc[:, place] for place in range(row.shape[1])]
+    parts = {
+        "labels": row.columns.tolist(),
+        "types": [_plain_type(column.dtype) for column in columns],
+        "cells": [_plain_cell(column.iloc[0], column.dtype) for column in columns],
+    }
+    try:
+        again = row_of(parts)
+    except (TypeError, ValueError):
+        return row
+    same = again.equals(row.reset_index(drop=True)) and again.dtypes.tolist() == row.dtypes.tolist()
+    return parts if same and again.columns.equals(row.columns) else row
+
+
+def row_of(parts: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the data frame that `plain_row` wrote."""
+    cells = [pd.Series([cell], dtype=_type_of(kind)) for cell, kind in zip(parts["cells"], parts["types"], strict=True)]
+    row = pd.concat(cells, axis=1)
+    row.columns = pd.Index(parts["labels"])
+    return row
+
+
+def _plain_type(kind: Any) -> Any:
+    if not isinstance(kind, pd.CategoricalDtype):
+        return str(kind)
+    return {"categories": kind.categories.tolist(), "type": str(kind.categories.dtype), "ordered": bool(kind.ordered)}
+
+
+def _type_of(plain: Any) -> Any:
+    if isinstance(plain, str):
+        return plain
+    return pd.CategoricalDtype(pd.Index(plain["categories"], dtype=plain["type"]), ordered=plain["ordered"])
+
+
+def _plain_cell(cell: Any, kind: Any) -> Any:
+    """Write a cell as a text, a number or a truth value; None is missing where the type of the column says how."""
+    if kind != np.object_ and pd.isna(cell):
+        return None
+    if isinstance(cell, (pd.Timestamp, pd.Timedelta)):
+        return str(cell)
+    return cell.item() if isinstance(cell, np.generic) else cell

@@ -1,5 +1,6 @@
 """Preprocessing and what buys behind it: prices, costs and sessions are about the columns of the table."""
 
+import json
 import pickle
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from ipforest import BudgetedClassifier, BudgetedPipeline, BudgetPrune, EarlyExit, FeatureCosts
 from ipforest.ensemble.libraries import read
 from ipforest.tabular.model_files import load_model, save_model
+from ipforest.wrappers.table_columns import plain_row, row_of
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
@@ -203,12 +205,37 @@ def test_it_is_cloned_and_pickled(fitted, tmp_path) -> None:
     np.testing.assert_array_equal(clone(fitted).fit(table, y).predict(table), fitted.predict(table))
     saved = load_model(save_model(fitted.as_pipeline(), tmp_path / "model.skops"))
     np.testing.assert_array_equal(saved.predict(table), fitted.predict(table))
-    with pytest.raises(
-        TypeError, match=r"got BudgetedPipeline with _row of type DataFrame; write a .joblib file, or its as_pipeline"
-    ):
-        save_model(fitted, tmp_path / "whole.skops")
-    again = load_model(save_model(fitted, tmp_path / "whole.joblib"))
-    np.testing.assert_array_equal(again.cost(table), fitted.cost(table))
+    for name in ("whole.joblib", "whole.skops"):
+        again = load_model(save_model(fitted, tmp_path / name))
+        np.testing.assert_array_equal(again.cost(table), fitted.cost(table))
+        pd.testing.assert_frame_equal(again._row, fitted._row)
+        assert again.session().next_unit == fitted.session().next_unit
+
+
+ODD_ROWS = {
+    "categories": {
+        "a": pd.Categorical(["x"], categories=["y", "x"]),
+        "b": pd.Categorical([3], categories=[1, 3], ordered=True),
+        "c": pd.Categorical([None], categories=["y"]),
+    },
+    "times": {"a": pd.to_datetime(["2020-01-01 10:00"]), "b": pd.to_timedelta(["3h"])},
+    "missing": {"a": pd.array([None], "Int64"), "b": [np.nan], "c": np.array([None], object)},
+    "numbers": {"a": np.float32([1.1]), "b": np.uint8([3]), "c": [np.inf], "d": pd.array([True], "boolean")},
+}
+
+
+@pytest.mark.parametrize("name", ODD_ROWS)
+def test_a_row_of_any_types_comes_back(name) -> None:
+    row = pd.DataFrame(ODD_ROWS[name])
+    parts = json.loads(json.dumps(plain_row(row)))
+    pd.testing.assert_frame_equal(row_of(parts), row)
+
+
+def test_a_row_that_would_come_back_as_another_stays_as_it_is() -> None:
+    row = pd.DataFrame({"a": pd.Series([1.0], dtype=pd.SparseDtype(float, 1.0))})
+    assert plain_row(row) is row
+    cells = np.ones((1, 2))
+    assert plain_row(cells) is cells
 
 
 def test_what_a_file_cannot_hold_is_named(tmp_path) -> None:
