@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.classifier_trees.boosting_trick import features_of_trees
@@ -63,7 +63,7 @@ class AdaBoostVotes(BaseEstimator):
 
     def fit(self, X: Array, y: Array) -> Self:
         """Boost trees on examples (n_samples, n_features) and labels -1 and 1."""
-        examples, label = np.asarray(X, dtype=np.float32), (np.asarray(y) > 0).astype(np.int64)
+        examples, label = check_array(X, dtype=self.dtype, input_name="X"), (np.asarray(y) > 0).astype(np.int64)
         n_samples, n_features = examples.shape
         coded = CodedExamples.from_examples(examples, self.max_bins)
         grower = Grower(Gini(), reduction="total", max_depth=self.max_depth, price_weight=0.0)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.rational import nonnegative_fraction
@@ -67,7 +67,7 @@ class BoostingTrick(BaseEstimator):
             Costs of evaluation that are no numbers >= 0, or not one per tree.
         """
         self.evaluation_cost_ = self._evaluation_costs()
-        examples = np.asarray(X, dtype=np.float32)
+        examples = check_array(X, dtype=self.dtype, input_name="X")
         n_samples, n_features = examples.shape
         coded = CodedExamples.from_examples(examples, self.max_bins)
         grower = Grower(Gradient(), max_depth=self.max_depth, price_weight=0.0)

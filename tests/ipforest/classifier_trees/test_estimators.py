@@ -356,3 +356,11 @@ def test_a_column_without_a_value_scales_to_zero_without_a_warning() -> None:
     scaled = ScaledFeatures().fit(X, np.zeros(2))
     np.testing.assert_array_equal(scaled.transform(X), [[-1, 0], [1, 0]])
     np.testing.assert_array_equal(scaled.transform(np.array([[2.0, 5.0]])), [[0, 5]])
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@pytest.mark.parametrize("model", [AdaBoostRS(n_trees=3), CSCC(feature_map=TREES)])
+def test_what_single_precision_does_not_hold_is_refused_in_the_words_of_scikit_learn(model: Any) -> None:
+    X = np.where(np.arange(Y.size)[:, None] % 2, 1e39, np.ones(3))
+    with pytest.raises(ValueError, match="Input X contains infinity or a value too large for dtype"):
+        model.fit(X, Y)
