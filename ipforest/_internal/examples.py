@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date, time, timedelta
@@ -27,6 +28,8 @@ NO_LABELS = "no_validation"
 FLOATS = (np.float64, np.float32)
 MAX_TARGET = 1e140
 """Squares of larger targets, or their sums, may be infinite."""
+SMALL_VARIANCE = 100 * np.finfo(np.float64).eps
+"""Trees of scikit-learn hardly split targets that vary less, as they split no node whose variance is below epsilon."""
 LARGEST_WEIGHT = 1e100
 """Products of larger weights, or of positive ones below its inverse, are no floats."""
 
@@ -100,7 +103,7 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
         require_columns_of_training(X, None, "X")
     checked = validate_data(estimator, X, y, reset=reset, **{"dtype": FLOATS, **options})
     if isinstance(checked, tuple) and is_regressor(estimator):
-        _require_finite_squares(checked[1])
+        _require_squares(checked[1])
     if reset:
         estimator._column_labels = labels
     elif labels is not None:
@@ -326,12 +329,26 @@ def _holds_words(rows: Any) -> bool:
     )
 
 
-def _require_finite_squares(targets: Array) -> None:
-    """Refuse targets that are no numbers, or whose squared error is none."""
-    largest = float(np.abs(as_targets(targets, "y")).max(initial=0))
+def _require_squares(targets: Array) -> None:
+    """Refuse targets that are no numbers, or whose squared error is none or 0; warn of those that no tree splits."""
+    numbers = as_targets(targets, "y")
+    largest = float(np.abs(numbers).max(initial=0))
     if largest > MAX_TARGET:
         raise ValueError(
             f"y: expected targets of at most {MAX_TARGET:g}, whose squares can be summed, got {largest:g}; divide them"
+        )
+    spread = float(np.ptp(numbers)) if numbers.size else 0.0
+    if 0 < spread < 1 / MAX_TARGET:
+        raise ValueError(
+            f"y: expected targets that differ by {1 / MAX_TARGET:g} at least, so that their squares are not 0, got "
+            f"{spread:g}; multiply them"
+        )
+    if 0 < spread and numbers.var() < SMALL_VARIANCE:
+        warnings.warn(
+            f"y: targets with a variance of {numbers.var():.2g}; scikit-learn's trees split no node with one below "
+            f"{np.finfo(np.float64).eps:.2g}: multiply them, as another unit does",
+            UserWarning,
+            stacklevel=3,
         )
 
 

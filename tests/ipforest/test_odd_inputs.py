@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from budgeted_estimators import REGRESSORS
 from sklearn.datasets import load_iris
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import MultiOutputClassifier
@@ -115,3 +115,16 @@ def test_a_price_list_that_lies_on_its_side_is_refused() -> None:
     said = r"expected a column cost, or one column of numbers, got 'age', 'ldl'; .* write a row for each feature$"
     with pytest.raises(ValueError, match=said):
         BudgetPrune(RandomForestClassifier(2), feature_costs=wide).fit(X, Y)
+
+
+@pytest.mark.parametrize("make", REGRESSORS.values(), ids=REGRESSORS)
+def test_targets_whose_squares_are_nothing_are_refused(make) -> None:
+    with pytest.raises(ValueError, match=r"^y: expected targets that differ by 1e-140 at least, .* multiply them"):
+        make(COSTS).fit(X, Y * 1e-200)
+
+
+def test_targets_that_no_tree_splits_are_told() -> None:
+    """Forests of scikit-learn are single leaves on concentrations in moles where a mole is too large a unit."""
+    targets = X[:, 0] * 1e-9
+    with pytest.warns(UserWarning, match=r"y: targets with a variance of .*e-1.; scikit-learn's trees split no node"):
+        BudgetPrune(RandomForestRegressor(2, random_state=0), random_state=0).fit(X, targets)
