@@ -107,7 +107,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         ValueError
             The estimator has prices of its own, a column is computed from several, bad prices or examples.
         """
-        self._check_parameters()
+        parameter = self._parameter_of_prices()
         require_rows_in_order(X, y)
         for name in ("sample_weight", "groups"):
             require_rows_in_order(X, parameters.get(name), name)
@@ -129,7 +129,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
             name: self._transformed(given) if name.startswith("X_") and given is not None else given
             for name, given in parameters.items()
         }
-        self.estimator_ = _copied(self.estimator).set_params(feature_costs=prices).fit(examples, y, **others)
+        self.estimator_ = _copied(self.estimator).set_params(**{parameter: prices}).fit(examples, y, **others)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -140,8 +140,16 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         row = state.get("_row")
         super().__setstate__({**state, "_row": row_of(row)} if isinstance(row, dict) else state)
 
-    def _check_parameters(self) -> None:
-        estimator = self.estimator
+    def _parameter_of_prices(self) -> str:
+        """Check the estimator, and find the parameter that takes prices, perhaps of the estimator that it is around."""
+        name, estimator = "feature_costs", self.estimator
+        while isinstance(estimator, BudgetedEstimator) and "feature_costs" not in estimator.get_params(deep=False):
+            name, around, estimator = f"estimator__{name}", estimator, estimator.estimator
+            if is_fitted(unfrozen(estimator)):
+                raise ValueError(
+                    f"estimator: expected a model within {type(around).__name__} that is not fitted, as its prices are "
+                    f"those of BudgetedPipeline, got a fitted {type(unfrozen(estimator)).__name__}"
+                )
         if not isinstance(estimator, BudgetedEstimator):
             raise TypeError(
                 "estimator: expected one that buys, such as BudgetPrune(forest) or EarlyExit(FrozenEstimator(trees)), "
@@ -152,6 +160,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
                 f"feature_costs: expected none in {type(estimator).__name__}, as the prices of the table's columns are "
                 "given to BudgetedPipeline, got a value"
             )
+        return name
 
     def _remember(self, X: Any) -> None:
         """Remember the columns of the table and a row of it, in which a session replaces what it is told."""

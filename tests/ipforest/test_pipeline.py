@@ -17,8 +17,11 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from ipforest import BudgetedClassifier, BudgetedPipeline, BudgetPrune, EarlyExit, FeatureCosts
 from ipforest.ensemble.libraries import read
+from ipforest.learners import ReadableTree
 from ipforest.tabular.model_files import load_model, save_model
+from ipforest.wrappers.calibration import CalibratedClassifier
 from ipforest.wrappers.table_columns import plain_row, row_of
+from ipforest.wrappers.thresholds import ThresholdClassifier
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
@@ -210,6 +213,17 @@ def test_it_is_cloned_and_pickled(fitted, tmp_path) -> None:
         np.testing.assert_array_equal(again.cost(table), fitted.cost(table))
         pd.testing.assert_frame_equal(again._row, fitted._row)
         assert again.session().next_unit == fitted.session().next_unit
+
+
+@pytest.mark.parametrize("wrapper", [ReadableTree, CalibratedClassifier, ThresholdClassifier])
+def test_prices_reach_the_estimator_within_another(wrapper) -> None:
+    table, y = clinic()
+    within = BudgetPrune(forest(), budget=9, random_state=0)
+    model = BudgetedPipeline(encoder(), wrapper(within), feature_costs=PRICES).fit(table, y)
+    np.testing.assert_allclose(model.cost(table), model.acquired(table) @ [PRICES[name] for name in table.columns])
+    with pytest.raises(ValueError, match=f"within {wrapper.__name__} that is not fitted, .* got a fitted BudgetPrune"):
+        fitted = clone(within).fit(encoder().fit_transform(table), y)
+        BudgetedPipeline(encoder(), wrapper(FrozenEstimator(fitted)), feature_costs=PRICES).fit(table, y)
 
 
 ODD_ROWS = {
