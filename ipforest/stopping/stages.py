@@ -396,7 +396,7 @@ class StagesInOrder:
         return wanted
 
     def _first_unknown(self, progress: Progress, place: _Place, rows: Rows, new: IntArray) -> Int32Array:
-        """Count what is known of the next stage up to the first feature that is not; want that, unless nothing can be had."""
+        """Count what is known of the next stage up to the first feature that is not; want it while any can be had."""
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
         for position, feature in enumerate(new):
             at = np.flatnonzero(place.bought[rows] == position)
