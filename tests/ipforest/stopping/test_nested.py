@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import proofs
 from ipforest import FeatureCosts, NestedCascade, NestedStages
+from ipforest.session import Sessions
 from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.threshold_stopping import ThresholdStopping
@@ -121,6 +122,16 @@ def test_the_cap_ends_the_cascade() -> None:
     model = NestedCascade(SMALL, max_cost=3, random_state=0).fit(X[TRAINED], Y[TRAINED])
     assert model.paths_.n_stages == 4
     assert model.cost(X[TEST]).max() <= 3
+
+
+@pytest.mark.parametrize("cap", [7.5, 8, 9, 9.5])
+def test_a_session_ends_where_only_a_part_of_the_next_stage_can_be_paid(cascade: NestedCascade, cap: float) -> None:
+    rows = X[TEST][:40]
+    policy = cascade.policy().stopped(cascade.rule_, -np.inf)
+    sessions = Sessions(policy, cascade._seller(), len(rows), max_cost=cap).see(rows)
+    affordable = [stage for stage in cascade.stages_ if stage.features.size <= cap]
+    np.testing.assert_array_equal(sessions.outputs, affordable[-1].outputs(rows, None))
+    assert (sessions.paid == np.floor(cap)).all()
 
 
 @pytest.mark.slow
