@@ -82,14 +82,11 @@ def solve_networkx(instance: PruningInstance, lam: Fraction) -> PruningResult:
 
 def _source_side(residual: nx.DiGraph) -> set[Any]:
     """Vertices that the source still reaches: the smallest minimum cut."""
-    reached, stack = set(), [SOURCE]
-    while stack:
-        vertex = stack.pop()
-        for head, arc in residual[vertex].items():
-            if head not in reached and arc["flow"] < arc["capacity"]:
-                reached.add(head)
-                stack.append(head)
-    return reached
+
+    def has_room(tail: Any, head: Any) -> bool:
+        return bool(residual[tail][head]["flow"] < residual[tail][head]["capacity"])
+
+    return set(nx.descendants(nx.subgraph_view(residual, filter_edge=has_room), SOURCE))
 
 
 def _dual_flow(instance: PruningInstance, p: int, q: int, residual: nx.DiGraph) -> DualFlow | None:
