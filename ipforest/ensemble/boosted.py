@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,6 @@ from ipforest.ensemble import routing
 from ipforest.ensemble.links import LINKS, linked
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss
 from ipforest.ensemble.trees import Trees
-
-if TYPE_CHECKING:
-    from ipforest.results import Pruning
 
 PASSED_BY_NONE = 1e-9
 """What a node that no example passes counts, as a share of its root's cover."""
@@ -193,17 +190,6 @@ class BoostedTrees(Trees):
         start, stop = self.tree_offsets[tree : tree + 2].tolist()
         first, second, third = map(in_rows, (gradient, hessian, other))
         return routing.sums_of_tree(self.parent[start:stop], start, reached, in_rows(weight), first, second, third)
-
-    def prune(self, pruning: Pruning) -> Self:
-        """Collapse every internal node that the pruning does not keep into a leaf.
-
-        Raises
-        ------
-        ValueError
-            The pruning has another number of internal nodes, or keeps a node whose parent it does not keep.
-        """
-        stays, structure = self.restriction(pruning.kept)
-        return replace(self, **structure, value=self.value[stays], cover=self.cover[stays])
 
     def positive_cover(self) -> FloatArray:
         """Return the cover as other libraries divide by it: what nothing passed has a billionth of its root's."""

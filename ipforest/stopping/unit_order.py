@@ -141,8 +141,7 @@ def _importance(estimator: Any, training: Labelled, validation: Labelled, seller
     if hasattr(model, "feature_importances_"):
         values = np.asarray(model.feature_importances_, dtype=np.float64)
     else:
-        X, y, weight = validation
-        values = permutation_importance(model, X, y, random_state=0, sample_weight=_unequal(weight)).importances_mean
+        values = permutation_importance(model, validation.X, validation.y, random_state=0).importances_mean
     return np.maximum(values, 0)
 
 
@@ -245,17 +244,12 @@ def _loss_with(estimator: Any, columns: list[int], training: Labelled, validatio
     model = _trained(estimator, training._replace(X=training.X[:, columns]))
     held_out, truth = validation.X[:, columns], validation.y
     if is_classifier(estimator):
-        missed = np.square(model.predict_proba(held_out) - (truth[:, None] == model.classes_)).sum(axis=1)
-    else:
-        missed = np.square(model.predict(held_out) - truth)
-    return float(np.average(missed, weights=_unequal(validation.weight)))
+        missed = model.predict_proba(held_out) - (truth[:, None] == model.classes_)
+        return float(np.square(missed).sum() / truth.size)
+    return float(np.square(model.predict(held_out) - truth).mean())
 
 
 def _trained(estimator: Any, training: Labelled) -> Any:
-    """Train a new model like another."""
-    return clone(estimator).fit(training.X, training.y, **weights_for(estimator, _unequal(training.weight)))
-
-
-def _unequal(weight: FloatArray) -> FloatArray | None:
-    """Return weights, unless they are all the same."""
-    return None if np.all(weight == weight[:1]) else weight
+    """Train a new model like another, by weights unless they are all the same."""
+    weight = None if np.all(training.weight == training.weight[:1]) else training.weight
+    return clone(estimator).fit(training.X, training.y, **weights_for(estimator, weight))

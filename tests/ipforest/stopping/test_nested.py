@@ -4,8 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -122,6 +129,32 @@ def test_the_cap_ends_the_cascade() -> None:
     model = NestedCascade(SMALL, max_cost=3, random_state=0).fit(X[TRAINED], Y[TRAINED])
     assert model.paths_.n_stages == 4
     assert model.cost(X[TEST]).max() <= 3
+
+
+@pytest.mark.parametrize(
+    ("model", "takes"),
+    [
+        (make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()), True),
+        (make_pipeline(StandardScaler(), SimpleImputer(), LogisticRegression()), True),
+        (make_pipeline("passthrough", HistGradientBoostingClassifier(max_iter=3)), True),
+        (GridSearchCV(HistGradientBoostingClassifier(max_iter=3), {"max_leaf_nodes": [3, 4]}), True),
+        (make_pipeline(StandardScaler(), LogisticRegression()), False),
+        (LogisticRegression(), False),
+    ],
+)
+def test_missing_values_are_taken_where_the_model_or_its_imputer_takes_them(model: Any, takes: bool) -> None:
+    table = X[:, :3].copy()
+    table[::7, 1] = np.nan
+    cascade = NestedCascade(model, random_state=0)
+    if not takes:
+        with pytest.raises(ValueError, match="NaN"):
+            cascade.fit(table, Y)
+        return
+    session = cascade.fit(table, Y).session()
+    while session.next_unit is not None:
+        session.tell(None)
+    assert session.answer in (0, 1)
+    assert cascade.score(table, Y) > 0.8
 
 
 @pytest.mark.parametrize("cap", [7.5, 8, 9, 9.5])
