@@ -343,7 +343,7 @@ def _require_squares(targets: Array) -> None:
             f"y: expected targets that differ by {1 / MAX_TARGET:g} at least, so that their squares are not 0, got "
             f"{spread:g}; multiply them"
         )
-    if 0 < spread and numbers.var() < SMALL_VARIANCE:
+    if spread > 0 and numbers.var() < SMALL_VARIANCE:
         warnings.warn(
             f"y: targets with a variance of {numbers.var():.2g}; scikit-learn's trees split no node with one below "
             f"{np.finfo(np.float64).eps:.2g}: multiply them, as another unit does",

@@ -223,8 +223,8 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
         - a ``.csv`` file with a header: ``cost``, and optionally ``feature``, ``group``, ``cost_in_group`` and
           ``delayed`` (yes or no, true or false, 1 or 0, delayed or immediate). Where no column is called ``cost``, the
           only one of numbers holds the prices (``price``, ``EUR``), and where none is called ``feature``, the only
-          other one the names; two columns, names and prices, need no header. A column such as ``panel`` holds the groups
-          where there is a ``cost_in_panel``, or where it is the only one that can be meant by ``cost_in_group``.
+          other one the names; two columns, names and prices, need no header. A column such as ``panel`` holds the
+          groups where there is a ``cost_in_panel``, or where it is the only one that can be meant by ``cost_in_group``.
           Further columns are passed over where the features have names, with a warning where they look like groups;
           separator, decimal mark and currency sign are recognised;
         - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
@@ -367,8 +367,8 @@ def _known_names(source: str, columns: Mapping[Any, Sequence[Any]], *, has_names
         known[groups[0]] = "group"
     elif "group" not in known.values() and groups:
         warnings.warn(
-            f"{source}: passed over {some_names([repr(str(column)) for column in groups])}; features that share a fee have "
-            "the same group, and what they cost once another one is bought in cost_in_group",
+            f"{source}: passed over {some_names([repr(str(column)) for column in groups])}; features that share a fee "
+            "have the same group, and what they cost once another one is bought in cost_in_group",
             UserWarning,
             stacklevel=5,
         )

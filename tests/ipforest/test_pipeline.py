@@ -221,9 +221,10 @@ def test_prices_reach_the_estimator_within_another(wrapper) -> None:
     within = BudgetPrune(forest(), budget=9, random_state=0)
     model = BudgetedPipeline(encoder(), wrapper(within), feature_costs=PRICES).fit(table, y)
     np.testing.assert_allclose(model.cost(table), model.acquired(table) @ [PRICES[name] for name in table.columns])
+    fitted = FrozenEstimator(clone(within).fit(encoder().fit_transform(table), y))
+    model = BudgetedPipeline(encoder(), wrapper(fitted), feature_costs=PRICES)
     with pytest.raises(ValueError, match=f"within {wrapper.__name__} that is not fitted, .* got a fitted BudgetPrune"):
-        fitted = clone(within).fit(encoder().fit_transform(table), y)
-        BudgetedPipeline(encoder(), wrapper(FrozenEstimator(fitted)), feature_costs=PRICES).fit(table, y)
+        model.fit(table, y)
 
 
 ODD_ROWS = {
