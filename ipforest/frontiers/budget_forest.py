@@ -11,16 +11,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
-from sklearn.compose import make_column_transformer
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import make_pipeline
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.estimator.kinds import Classifies, Regresses
-from ipforest.frontiers.averaged_trees import LEAF_SIZES, MeanOfForests, last_before_rise
+from ipforest.frontiers.averaged_trees import LEAF_SIZES, last_before_rise
 from ipforest.frontiers.branching_forests import MEASURING_TREES, BranchingForests
 from ipforest.frontiers.context_cascades import ContextCascades, PartsByContext
 from ipforest.frontiers.forests_on_features import (
@@ -42,6 +39,7 @@ from ipforest.frontiers.joint_frontier import (
     price_scale,
     sample_of,
 )
+from ipforest.frontiers.shares_of_categories import SharesOfCategories
 from ipforest.frontiers.tasks import Classification, Regression, Task
 from ipforest.frontiers.work import Work
 from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, GrownTrees, LookaheadGrower
@@ -281,7 +279,7 @@ class GrownForests(GrownFrontier):
             sets, own = [encoded.columns(wanted[place][0]) for place in places], [seeds[place] for place in places]
             train = partial(forests.trained_like, known) if known else forests.trained
             for place, trees in zip(places, train(sets, own, self.n_jobs), strict=True):
-                models[place] = trees._replace(model=encoded.before(trees.model, wanted[place][0]))
+                models[place] = encoded.as_tests_of_categories(trees, wanted[place][0])
         return models
 
     def _on_features(self, encoded: _Encoded, n_trees: int, work: Work) -> ForestsOnFeatures:
@@ -580,8 +578,7 @@ class _Encoded:
         The same, in bins as for the other trees and in as many as a byte counts.
     of_feature : list of ndarray of int64
         The columns that stand for each feature.
-    categories : tuple of int
-        The features that are categories.
+    shares : SharesOfCategories
     task : Task
     """
 
@@ -590,25 +587,21 @@ class _Encoded:
     coded: CodedExamples
     finer: CodedExamples
     of_feature: list[IntArray]
-    categories: tuple[int, ...]
+    shares: SharesOfCategories
     task: Task
 
     @classmethod
     def of(cls, training: Labelled, categories: tuple[int, ...], max_bins: int | None, task: Task) -> Self:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
-        of_feature = [np.array([feature]) for feature in range(X.shape[1])]
+        shares = SharesOfCategories.of(X, training.y, categories, task)
+        numbers = np.setdiff1d(np.arange(X.shape[1]), categories)
+        n_shares = shares.numbers.shape[1]
+        of_number = {feature: np.array([n_shares + place]) for place, feature in enumerate(numbers.tolist())}
+        of_feature = [columns for _, columns in sorted((shares.of_feature | of_number).items())]
         if categories:
-            encoder = task.encoder().fit(X[:, categories], training.y)
-            shares = encoder.transform(X[:, categories]).astype(np.float32)
-            numbers = np.setdiff1d(np.arange(X.shape[1]), categories)
-            blocks = np.split(np.arange(shares.shape[1]), len(categories))
-            for feature, columns in zip(categories, blocks, strict=True):
-                of_feature[feature] = columns
-            for place, feature in enumerate(numbers.tolist()):
-                of_feature[feature] = np.array([shares.shape[1] + place])
-            X = np.hstack([shares, X[:, numbers]])
+            X = np.hstack([shares.columns(X), X[:, numbers]])
         coded, finer = (CodedExamples.from_examples(X, bins) for bins in (max_bins, MAX_BINS if max_bins else None))
-        return cls(training, X, coded, finer, of_feature, categories, task)
+        return cls(training, X, coded, finer, of_feature, shares, task)
 
     def forests(self, n_trees: int, *settings: Any) -> ForestsOnFeatures:
         """Return what grows so many trees of each kind on columns; ``settings`` are its last parameters."""
@@ -616,17 +609,23 @@ class _Encoded:
         return ForestsOnFeatures(self.X, self.coded, self.finer, targets, weight, self.task, n_trees, *settings)
 
     def columns(self, features: IntArray) -> IntArray:
-        """List the columns that stand for features, in the order in which `before` hands them on."""
-        is_category = np.isin(features, self.categories)
-        ordered = [*features[is_category].tolist(), *features[~is_category].tolist()]
-        return np.concatenate([self.of_feature[feature] for feature in ordered])
+        """List the columns that stand for features, those of categories first."""
+        return np.concatenate([self.of_feature[features[place]] for place in self._places(features)])
 
-    def before(self, trees: MeanOfForests, features: IntArray) -> Any:
-        """Put what stands for categories before trees, where there are any among the features."""
-        places = np.flatnonzero(np.isin(features, self.categories))
-        if places.size == 0:
-            return trees
-        X = self.training.X[:, features]
-        shares = FrozenEstimator(self.task.encoder().fit(X[:, places], self.training.y))
-        encoder = make_column_transformer((shares, places), remainder="passthrough")
-        return make_pipeline(encoder.fit(X, self.training.y), trees)
+    def _places(self, features: IntArray) -> list[int]:
+        """Say in which order the features' columns are listed."""
+        is_number = ~np.isin(features, [*self.shares.of_feature])
+        return [int(place) for place in np.argsort(is_number, kind="stable")]
+
+    def as_tests_of_categories(self, trained: Trained, features: IntArray) -> Trained:
+        """Have trees on the columns that stand for features test categories themselves, if there are any."""
+        columns, places = self.columns(features), self._places(features)
+        if columns[0] >= self.shares.numbers.shape[1]:
+            return trained
+        sizes = [self.of_feature[features[place]].size for place in places]
+        places_of_columns = np.repeat(places, sizes)
+        forests = [
+            self.shares.as_tests_of_categories(forest, columns, places_of_columns)
+            for forest in trained.model.ensembles_
+        ]
+        return trained._replace(model=trained.model._take_trees(forests, trained.settings).rest())

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol, Self, cast
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
@@ -86,10 +85,9 @@ class Stage:
         return goals
 
     def rest(self) -> None:
-        """Have the model, or what comes last in a pipeline, use less memory until it is asked again, if it can."""
-        model = self.model[-1] if isinstance(self.model, Pipeline) else self.model
-        if hasattr(model, "mean_answers") and hasattr(model, "rest"):
-            model.rest()
+        """Have the model use less memory until it is asked again, if it can."""
+        if hasattr(self.model, "mean_answers") and hasattr(self.model, "rest"):
+            self.model.rest()
 
     @property
     def constant(self) -> FloatArray | None:
