@@ -273,14 +273,21 @@ class StagesInOrder:
         return other
 
     def _passed_depths(self, rule: StagedRule, reached: BoolArray) -> list[int]:
-        """List the depths, but that of the first stage, at which all stages hand all their examples on to another."""
+        """List the depths, but that of the first stage, at which all stages hand all their examples on to another.
+
+        Those of targets are needed where the next stage decides by how far it moves their answer.
+        """
         most = 1.0 if self._class_costs is None else float(np.ptp(self._class_costs))
-        return [
+        last = int(self._depth.max())
+        passed = [
             depth
-            for depth in range(1, int(self._depth.max()))
+            for depth in range(1, last)
             if not rule.may_stop(depth, self._level, most)
             and all(self._hands_all_on(number) for number in np.flatnonzero(reached & (self._depth == depth)).tolist())
         ]
+        if is_classifier(self.stages[0].model):
+            return passed
+        return [depth for depth in passed if depth + 1 in (*passed, last)]
 
     def _hands_all_on(self, number: int) -> bool:
         """Tell whether there is one stage that follows, which all examples can pay."""
