@@ -126,11 +126,8 @@ class FeatureCosts:
         group_list, names = _in_order(groups, names, "groups")
         _, names = _in_order(delayed, names, "delayed")
         exact_prices, measured_prices = exact_list(own_prices, "prices")
-        if not exact_prices:
-            raise ValueError("prices: expected at least one price, got none")
         group_of = _group_array(group_list, len(exact_prices))
         fees, measured_fees = exact_list(() if group_fees is None else group_fees, "group_fees")
-        _check_fees(group_of, len(fees))
         if groups is None and fees:
             raise ValueError(
                 f"groups: expected the group of each feature with group_fees, got none for {len(fees)} fees"
@@ -163,7 +160,11 @@ class FeatureCosts:
         if not self.prices:
             raise ValueError("prices: expected at least one price, got none")
         object.__setattr__(self, "groups", _group_array(self.groups, len(self.prices)))
-        _check_fees(self.groups, len(self.group_fees))
+        if self.groups.max() >= len(self.group_fees):
+            raise ValueError(
+                f"group_fees: expected a fee for each of the groups 0..{self.groups.max()}, got "
+                f"{len(self.group_fees)} fees"
+            )
         sources = checked_array(self.sources, "sources", np.int64, np.shape(self.sources))
         if sources.ndim != 1 or sources.size == 0 or sources.min() < 0 or sources.max() >= len(self.prices):
             raise ValueError(f"sources: expected features 0..{len(self.prices) - 1}, got another")
@@ -569,11 +570,6 @@ def require_no_split_cost(costs: FeatureCosts, split_cost: object) -> None:
     """Require that tests have no price where features are delayed."""
     if costs.delayed.any() and nonnegative_fraction(split_cost, "split_cost"):
         raise ValueError(f"split_cost: expected none with delayed features, got {split_cost!r}")
-
-
-def _check_fees(groups: Int32Array, n_fees: int) -> None:
-    if groups.max() >= n_fees:
-        raise ValueError(f"group_fees: expected a fee for each of the groups 0..{groups.max()}, got {n_fees} fees")
 
 
 def two_units(costs: FeatureCosts) -> Int32Array:

@@ -33,7 +33,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import Trees
 from ipforest.losses import ErrorData, NodeErrors, node_errors, stage_errors
-from ipforest.resolution import joint_resolution
+from ipforest.resolution import gains_of_splits, joint_resolution
 from ipforest.results import Pruning
 
 FORMAT_VERSION = 1
@@ -166,17 +166,12 @@ class PruningInstance:
             )
 
     def _derive(self) -> None:
-        has_parent = self.node_parent >= 0
-        is_internal = np.zeros(self.n_nodes, dtype=bool)
-        is_internal[self.node_parent[has_parent]] = True
-        internal = np.flatnonzero(is_internal).astype(np.int32)
+        internal, gain = gains_of_splits(self.errors, self.node_parent)
         number = np.full(self.n_nodes + 1, -1, dtype=np.int32)
         number[internal] = np.arange(internal.size, dtype=np.int32)
-        children_errors = np.zeros(self.n_nodes, dtype=np.int64)
-        np.add.at(children_errors, self.node_parent[has_parent], self.errors[has_parent])
         object.__setattr__(self, "internal_nodes", read_only(internal))
         object.__setattr__(self, "parent", read_only(number[self.node_parent[internal]]))
-        object.__setattr__(self, "gain", read_only(self.errors[internal] - children_errors[internal]))
+        object.__setattr__(self, "gain", read_only(gain))
         object.__setattr__(self, "node_depth", read_only(_depths(self.node_parent)))
 
     def _check_incidence(self) -> None:

@@ -327,7 +327,7 @@ def _assemble(
     """Turn subproblems, by rising lambda, into a PruningPath on the instance."""
     k = len(subproblems)
     unit = instance.error_unit / instance.cost_unit
-    totals = [subproblem.totals()[:2] for subproblem in subproblems]
+    totals = [subproblem.totals for subproblem in subproblems]
     reduced_breakpoint = np.where(cut.never, NEVER_KEPT, k).astype(np.int32)
     for index, subproblem in enumerate(subproblems):
         reduced_breakpoint[subproblem.members.nodes] = index
@@ -335,7 +335,7 @@ def _assemble(
     error = exact_sum(instance.errors[instance.tree_offsets[:-1]]) - exact_sum(instance.gain[node_breakpoint == k])
     cost = 0
     errors, costs = [error], [cost]
-    for gain, price in reversed(totals):
+    for gain, price, _ in reversed(totals):
         errors.append(errors[-1] - gain)
         costs.append(costs[-1] + price)
     skipped = tuple(
@@ -350,7 +350,7 @@ def _assemble(
     )
     return PruningPath(
         instance=instance,
-        breakpoints=tuple(Fraction(gain, price) * unit for gain, price in totals),
+        breakpoints=tuple(Fraction(gain, price) * unit for gain, price, _ in totals),
         errors=tuple(instance.error_unit * value for value in reversed(errors)),
         costs=tuple(instance.cost_unit * value for value in reversed(costs)),
         node_breakpoint=node_breakpoint,

@@ -206,7 +206,7 @@ def ordered_together(policy: Policy, progress: Progress, rows: Rows) -> BoolArra
     return together
 
 
-FOUND_BELOW = ("_lowest", "_highest", "_value", "_first_output", "_n_outputs", "_tests")
+FOUND_BELOW = ("_lowest", "_highest", "_value", "_first_output", "_tests")
 """What `TreesInOrder` computes from its trees; pickles go without."""
 
 
@@ -242,7 +242,6 @@ class TreesInOrder:
         self._lowest, self._highest = read_only(lowest), read_only(highest)
         is_leaf, averages = trees.is_leaf[:, None], trees.link == "mean"
         self._value = read_only(trees.value if averages else np.where(is_leaf, trees.value, (lowest + highest) / 2))
-        self._n_outputs = trees.base_score.size
         self._first_output, self._tests = read_only(trees.first_output), trees.splits
 
     def __getstate__(self) -> dict[str, Any]:
@@ -387,7 +386,7 @@ class TreesInOrder:
 
     def _look_ahead(self, progress: Progress, rows: Rows) -> routing.Outlook:
         splits = self._splits(progress)
-        sums = [np.zeros((rows.size, self._n_outputs)) for _ in range(4)]
+        sums = [np.zeros((rows.size, self.trees.base_score.size)) for _ in range(4)]
         outlook = routing.Outlook(sums[0], np.zeros(rows.size, dtype=np.int64), *sums[1:])
 
         def look(part: slice) -> None:

@@ -8,7 +8,7 @@ from math import gcd, lcm
 
 import numpy as np
 
-from ipforest._internal.arrays import Int32Array
+from ipforest._internal.arrays import Int32Array, IntArray
 from ipforest._internal.rational import INT64_SAFE
 from ipforest.losses import NodeErrors
 
@@ -46,7 +46,8 @@ def joint_resolution(
     paid = [(price, number) for price, number in amounts if price and number]
     total = sum((price * number for price, number in paid), Fraction(0))
     for rounded in _ever_coarser(errors, parent):
-        largest = (INT64_SAFE - 1) // (2 * max(_positive_gain(rounded, parent), 1))
+        _, gain = gains_of_splits(rounded.errors, parent)
+        largest = (INT64_SAFE - 1) // (2 * max(int(gain[gain > 0].sum()), 1))
         for step in _exact_steps(price for price, _ in paid):
             if total / step <= largest:
                 return rounded, step
@@ -82,12 +83,23 @@ def _ever_coarser(errors: NodeErrors, parent: Int32Array) -> Iterator[NodeErrors
         )
 
 
-def _positive_gain(errors: NodeErrors, parent: Int32Array) -> int:
-    """Sum up what splits save, those that save something."""
-    is_child = parent >= 0
+def gains_of_splits(errors: IntArray, parent: Int32Array) -> tuple[Int32Array, IntArray]:
+    """Find the internal nodes, and the error of each less those of its children.
+
+    Parameters
+    ----------
+    errors : ndarray of int64, shape (n_nodes,)
+    parent : ndarray of int32, shape (n_nodes,)
+        Parent of each node, -1 for a root.
+
+    Returns
+    -------
+    internal : ndarray of int32, shape (n_internal,)
+    gain : ndarray of int64, shape (n_internal,)
+    """
+    is_child, is_internal = parent >= 0, np.zeros(parent.size, dtype=bool)
+    is_internal[parent[is_child]] = True
+    internal = np.flatnonzero(is_internal).astype(np.int32)
     below = np.zeros(parent.size, dtype=np.int64)
-    np.add.at(below, parent[is_child], errors.errors[is_child])
-    is_split = np.zeros(parent.size, dtype=bool)
-    is_split[parent[is_child]] = True
-    gains = (errors.errors - below)[is_split]
-    return int(gains[gains > 0].sum())
+    np.add.at(below, parent[is_child], errors[is_child])
+    return internal, errors[internal] - below[internal]

@@ -102,8 +102,8 @@ MUTATIONS = (
     Mutation(
         "pruned forests forget which way is left",
         "ipforest/ensemble/trees.py",
-        '"left": children(self.left)',
-        '"left": children(self.right)',
+        "new_index[fields[name]]",
+        'new_index[fields["right"]]',
     ),
     Mutation(
         "presolve merges nodes that have a split cost",

@@ -64,6 +64,22 @@ def confidence(outputs: FloatArray, y: Array, classes: Array) -> tuple[FloatArra
     return outputs[np.arange(number.size), number], np.asarray(y == classes[number])
 
 
+def positive_place(pos_label: Any, classes: Array) -> int:
+    """Find the positive class: by default the second of two.
+
+    Raises
+    ------
+    ValueError
+        It is none of the classes, or there are not two and none is given.
+    """
+    if pos_label is None and classes.size == 2:
+        return 1
+    places = np.flatnonzero(classes == pos_label)
+    if pos_label is None or places.size == 0:
+        raise ValueError(f"pos_label: expected one of the classes {classes.tolist()}, got {pos_label!r}")
+    return int(places[0])
+
+
 class AnswersToScore(BaseEstimator):
     """What a model answered about some examples, in the form of an estimator that scorers take.
 
@@ -162,7 +178,7 @@ class OperatingPoint:
             The examples are all of the positive class or all of others, or the positive class is not known.
         """
         classes = np.asarray(estimator.classes_)
-        place = self._place(classes)
+        place = positive_place(self.pos_label, classes)
         is_positive = np.asarray(y) == classes[place]
         weight = np.ones(is_positive.size) if sample_weight is None else np.asarray(sample_weight)
         if not (weight[is_positive] > 0).any() or not (weight[~is_positive] > 0).any():
@@ -170,15 +186,6 @@ class OperatingPoint:
         probability = estimator.predict_proba(X)[:, place]
         alarms, sensitivity, _ = roc_curve(is_positive, probability, sample_weight=weight, drop_intermediate=False)
         return self._of(sensitivity, 1 - alarms)
-
-    def _place(self, classes: Array) -> int:
-        if self.pos_label is None and classes.size == 2:
-            return 1
-        places = np.flatnonzero(classes == self.pos_label)
-        if self.pos_label is None or places.size == 0:
-            got = "None" if self.pos_label is None else repr(self.pos_label)
-            raise ValueError(f"pos_label: expected one of the classes {classes.tolist()}, got {got}")
-        return int(places[0])
 
 
 class SensitivityAt(OperatingPoint):

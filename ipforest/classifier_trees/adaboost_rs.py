@@ -71,7 +71,7 @@ class AdaBoostVotes(BaseEstimator):
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_trees)
         trees, alphas, weight = list[GrownTree](), list[float](), np.ones(n_samples)
         for seed in seeds.tolist():
-            tree = grower.grow_classifier(coded, label, 2, free, weights=weight, seed=seed)
+            tree = grower.grow_classifiers(coded, label, 2, free, weight[None], [seed])
             alone = forest_of([tree], n_features, np.array([-1, 1]), "gini")
             wrong = _votes(alone)[alone.leaves(examples)[0]] != np.where(label, 1.0, -1.0)
             error = float(weight @ wrong) / n_samples

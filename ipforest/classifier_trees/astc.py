@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
-from ipforest.classifier_trees.block_descent import DescentSettings, fit_leaf
+from ipforest.classifier_trees.block_descent import DescentSettings, centred_moments, fit_leaf
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.cstc import CSTC
 from ipforest.classifier_trees.fine_tuning import without_cost
@@ -48,7 +48,8 @@ def choose_greedily(objective: Objective, reach: FloatArray, bought: BoolArray) 
     ndarray of int, shape (n_used,)
         Ascending.
     """
-    gram, moment = _centred_moments(objective, reach)
+    weight = objective.sample_weight * reach * objective.share
+    _, _, gram, moment = centred_moments(objective.phi, objective.target, weight)
     resources, share = objective.resources, float((objective.sample_weight * reach) @ objective.share)
     bought, open_ = bought.copy(), np.diag(gram) > 0
     spread = np.diag(gram).copy()
@@ -70,16 +71,6 @@ def choose_greedily(objective: Objective, reach: FloatArray, bought: BoolArray) 
         open_[best] = False
         open_ &= np.diag(gram) > COLLINEAR * spread
     return np.sort(np.array(chosen, dtype=np.int64))
-
-
-def _centred_moments(objective: Objective, reach: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Compute the weighted covariances of phi with itself and with the target, as shares of all examples."""
-    weight = objective.sample_weight * reach * objective.share
-    total = float(weight.sum())
-    root = np.sqrt(weight)[:, None]
-    centred = root * (objective.phi - weight @ objective.phi / total)
-    target = root[:, 0] * (objective.target - float(weight @ objective.target) / total)
-    return centred.T @ centred, centred.T @ target
 
 
 class ASTC(CSTC):

@@ -261,19 +261,24 @@ def _free(problem: NodeProblem, bound: _Bound) -> IntArray:
     return np.flatnonzero(~stuck)
 
 
+def centred_moments(
+    phi: FloatArray, target: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+    """Return the weighted means of phi and of the target, and the moments of phi about them with itself and it."""
+    total = float(weight.sum())
+    mean, target_mean = weight @ phi / total, float(weight @ target) / total
+    root = np.sqrt(weight)
+    centred = root[:, None] * (phi - mean)
+    return mean, target_mean, centred.T @ centred, centred.T @ (root * (target - target_mean))
+
+
 class _ClosedForm:
     """Squared loss at a leaf, (16): weighted least squares with a diagonal; the Gram matrix is computed once."""
 
     def __init__(self, problem: NodeProblem) -> None:
-        goal = problem.objective
-        weight = problem.counted
-        total = float(weight.sum())
         self.problem = problem
-        self.mean = weight @ goal.phi / total
-        self.target_mean = float(weight @ goal.target) / total
-        centred = np.sqrt(weight)[:, None] * (goal.phi - self.mean)
-        self.gram = centred.T @ centred
-        self.moment = centred.T @ (np.sqrt(weight) * (goal.target - self.target_mean))
+        moments = centred_moments(problem.objective.phi, problem.objective.target, problem.counted)
+        self.mean, self.target_mean, self.gram, self.moment = moments
 
     def __call__(self, block: _Block, bound: _Bound) -> _Block:
         goal, problem = self.problem.objective, self.problem

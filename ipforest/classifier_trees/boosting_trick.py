@@ -73,9 +73,9 @@ class BoostingTrick(BaseEstimator):
         grower = Grower(Gradient(), max_depth=self.max_depth, price_weight=0.0)
         free = AcquisitionState.per_tree(FeatureCosts.uniform(n_features))
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_trees)
-        trees, rest, ones = [], y - np.mean(y), np.ones(n_samples)
+        trees, rest, ones = [], y - np.mean(y), np.ones((1, n_samples))
         for seed in seeds.tolist():
-            trees.append(grower.grow_regressor(coded, -rest, ones, free, seed=seed))
+            trees.append(grower.grow_regressors(coded, -rest[None], ones, free, seeds=[seed]))
             alone = forest_of(trees[-1:], n_features, None, "squared_error")
             rest = rest - self.learning_rate * alone.predict(examples)
         self.forest_ = forest_of(trees, n_features, None, "squared_error")

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest._internal.distinct_rows import distinct_rows
 from ipforest.classifier_trees.classifier_tree import TERMINAL, ClassifierTree
 from ipforest.classifier_trees.relaxation import CostBound, RelaxedCost
 from ipforest.classifier_trees.resources import Resources
@@ -105,11 +106,8 @@ def distinct(phi: FloatArray, target: FloatArray) -> tuple[IntArray, FloatArray]
         Ascending.
     share : ndarray of float64, shape (n_distinct,)
     """
-    together = np.column_stack([phi, target])
-    as_bytes = together.view(np.dtype((np.void, together.strides[0])))[:, 0]
-    _, first, counts = np.unique(as_bytes, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return first[order], counts[order] / target.size
+    first, number = distinct_rows(np.column_stack([phi, target]))
+    return first, np.bincount(number) / target.size
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,6 @@ from ipforest.ensemble import routing
 from ipforest.ensemble.links import LINKS, linked
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss
 from ipforest.ensemble.trees import Trees
-
-if TYPE_CHECKING:
-    from ipforest.results import Pruning
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -181,17 +178,6 @@ class BoostedTrees(Trees):
         start, stop = self.tree_offsets[tree : tree + 2].tolist()
         first, second, third = map(in_rows, (gradient, hessian, other))
         return routing.sums_of_tree(self.parent[start:stop], start, reached, in_rows(weight), first, second, third)
-
-    def prune(self, pruning: Pruning) -> Self:
-        """Collapse every internal node that the pruning does not keep into a leaf.
-
-        Raises
-        ------
-        ValueError
-            The pruning has another number of internal nodes, or keeps a node whose parent it does not keep.
-        """
-        stays, structure = self.restriction(pruning.kept)
-        return replace(self, **structure, value=self.value[stays])
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the class probabilities that the link makes of the margins.

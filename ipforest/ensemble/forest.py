@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,6 @@ from ipforest.ensemble import routing
 from ipforest.ensemble.margin_losses import checked_targets, checked_weights
 from ipforest.ensemble.packing import without_counts
 from ipforest.ensemble.trees import Trees
-
-if TYPE_CHECKING:
-    from ipforest.results import Pruning
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -162,17 +159,6 @@ class Forest(Trees):
         total /= self.n_trees
         return total
 
-    def prune(self, pruning: Pruning) -> Forest:
-        """Collapse every internal node that the pruning does not keep into a leaf.
-
-        Raises
-        ------
-        ValueError
-            The pruning has another number of internal nodes, or keeps a node whose parent it does not keep.
-        """
-        stays, structure = self.restriction(pruning.kept)
-        return self._with(stays, structure)
-
     def without_counts(self) -> Forest:
         """Forget how many examples the leaves have seen; they predict the same to the last bit.
 
@@ -193,7 +179,7 @@ class Forest(Trees):
             return self
         stays = np.ones(self.n_nodes, dtype=bool)
         stays[roots[silent]] = False
-        return self._with(stays, self._restricted(stays, ~self.is_leaf))
+        return self._of_nodes(stays, ~self.is_leaf)
 
     def voting_trees(self, tests: BoolArray) -> BoolArray:
         """Tell which trees of a pruning vote: those that test something, or all if none does.
@@ -209,12 +195,6 @@ class Forest(Trees):
         """
         tested: BoolArray = tests[self.tree_offsets[:-1]]
         return tested if tested.any() else ~tested
-
-    def _with(self, stays: BoolArray, structure: dict[str, Any]) -> Forest:
-        per_node: dict[str, Any] = {
-            name: getattr(self, name)[stays] for name in ("value", "weight", "n_samples", "impurity")
-        }
-        return replace(self, **structure, **per_node)
 
     def refit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Forest:
         """Learn what the nodes predict anew from examples, tests unchanged; nodes that none reaches stay as they are.

@@ -430,6 +430,16 @@ def last_nodes(parent: Array, split: Array, last: Array) -> None:
 
 
 @njit
+def least_above(parent: Array, values: Array) -> Array:
+    """Find the least value of each node and the nodes above it; parents stand before children."""
+    least = values.copy()
+    for node in range(parent.size):
+        if parent[node] >= 0:
+            least[node] = min(least[node], least[parent[node]])
+    return least
+
+
+@njit
 def sums_of_tree(
     parent: Array, start: int, reached: Array, weight: Array, first: Array, second: Array, third: Array
 ) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,9 @@ from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.category_sets import CategorySets
 from ipforest.ensemble.first_uses import FirstUses, Passing, first_uses
 from ipforest.ensemble.packing import pack, unpack
+
+if TYPE_CHECKING:
+    from ipforest.results import Pruning
 
 LEAF = -1
 
@@ -545,6 +548,16 @@ class Trees:
             self, tree_offsets=offsets, **fields, **{name: getattr(self, name)[sequence] for name in self.TREE_FIELDS}
         )
 
+    def prune(self, pruning: Pruning) -> Self:
+        """Collapse every internal node that the pruning does not keep into a leaf.
+
+        Raises
+        ------
+        ValueError
+            The pruning has another number of internal nodes, or keeps a node whose parent it does not keep.
+        """
+        return self._of_nodes(*self._after(pruning.kept))
+
     def nodes_after(self, kept: BoolArray) -> Int32Array:
         """Find what each node is, or which node it is below, once every internal node that is not kept is a leaf.
 
@@ -556,64 +569,44 @@ class Trees:
         -------
         ndarray of int32, shape (n_nodes,)
             Over the nodes of the smaller trees, those without a test, which have one node, among them.
-        """
-        stays, _ = self.restriction(kept)
-        splits, last = np.zeros(self.n_nodes, dtype=bool), np.empty(self.n_nodes, dtype=np.int32)
-        splits[self.internal_nodes] = kept
-        routing.last_nodes(self.parent, splits, last)
-        return (np.cumsum(stays, dtype=np.int32) - np.int32(1))[last]
-
-    def restriction(self, kept: BoolArray) -> tuple[BoolArray, dict[str, Any]]:
-        """Collapse every internal node that is not kept into a leaf.
-
-        Parameters
-        ----------
-        kept : ndarray of bool, shape (n_internal,)
-
-        Returns
-        -------
-        stays : ndarray of bool, shape (n_nodes,)
-            The nodes that are left.
-        fields : dict
-            The arrays of the smaller trees, by field.
 
         Raises
         ------
         ValueError
             `kept` has another size, or holds a node but not its parent.
         """
+        stays, tests = self._after(kept)
+        last = np.empty(self.n_nodes, dtype=np.int32)
+        routing.last_nodes(self.parent, tests, last)
+        return (np.cumsum(stays, dtype=np.int32) - np.int32(1))[last]
+
+    def _after(self, kept: BoolArray) -> tuple[BoolArray, BoolArray]:
+        """Tell which nodes stay, and which keep their test, once every internal node that is not kept is a leaf."""
         if kept.size != self.n_internal:
             raise ValueError(
                 f"pruning: expected {self.n_internal} internal nodes, one per test of the forest, got {kept.size}"
             )
-        splits = np.zeros(self.n_nodes + 1, dtype=bool)
-        splits[self.internal_nodes] = kept
-        stays = splits[self.parent]
+        tests = np.zeros(self.n_nodes + 1, dtype=bool)
+        tests[self.internal_nodes] = kept
+        stays = tests[self.parent]
         stays[self.tree_offsets[:-1]] = True
-        splits = splits[:-1]
-        if np.any(splits & ~stays):
-            orphan = int(np.flatnonzero(splits & ~stays)[0])
+        tests = tests[:-1]
+        if np.any(tests & ~stays):
+            orphan = int(np.flatnonzero(tests & ~stays)[0])
             raise ValueError(f"pruning: expected the parent of each kept node to be kept, not so at node {orphan}")
-        return stays, self._restricted(stays, splits)
+        return stays, tests
 
-    def _restricted(self, stays: BoolArray, splits: BoolArray) -> dict[str, Any]:
-        """Take the nodes that stay; trees of which none stays are left out, and ``splits`` keep their test."""
+    def _of_nodes(self, stays: BoolArray, tests: BoolArray) -> Self:
+        """Take the nodes that stay, some of which keep their test; trees of which none stays are left out."""
         new_index = np.cumsum(stays, dtype=np.int32) - np.int32(1)
-        inner = splits[stays]
-
-        def children(old: Int32Array) -> Int32Array:
-            return np.where(inner, new_index[old[stays]], np.int32(LEAF)).astype(np.int32)
-
+        inner = tests[stays]
+        fields = {name: getattr(self, name)[stays] for name in self.NODE_FIELDS}
+        for name in ("left", "right"):
+            fields[name] = np.where(inner, new_index[fields[name]], np.int32(LEAF)).astype(np.int32)
+        for name in ("feature", "category_set"):
+            fields[name] = np.where(inner, fields[name], -1)
         sizes = np.add.reduceat(stays, self.tree_offsets[:-1], dtype=np.int64)
-        return {
-            "tree_offsets": np.concatenate([[0], np.cumsum(sizes[sizes > 0])]),
-            "left": children(self.left),
-            "right": children(self.right),
-            "feature": np.where(inner, self.feature[stays], LEAF),
-            "threshold": self.threshold[stays],
-            "missing_left": self.missing_left[stays],
-            "category_set": np.where(inner, self.category_set[stays], -1),
-        }
+        return replace(self, tree_offsets=np.concatenate([[0], np.cumsum(sizes[sizes > 0])]), **fields)
 
     def __len__(self) -> int:
         return self.n_trees

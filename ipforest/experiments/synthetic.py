@@ -87,16 +87,13 @@ def synthetic_instance(
         rows.append(row)
     number = np.cumsum(used, dtype=np.int32) - np.int32(1)
     pairs = np.flatnonzero(used)
-    indices = np.concatenate(rows)
-    del rows
-    _renumber(indices, number)
     unit = (pairs // n_examples).astype(np.int32)
     return PruningInstance(
         tree_offsets=np.array(offsets),
         node_parent=np.concatenate(parents).astype(np.int32),
         errors=np.concatenate(errors),
         indptr=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
-        indices=indices,
+        indices=number[np.concatenate(rows)],
         acquisition_unit=unit,
         acquisition_example=(pairs % n_examples).astype(np.int32),
         acquisition_cost=prices[unit],
@@ -116,12 +113,6 @@ def _alike_together(X: Array, y: Array, X_cost: Array, n_candidates: int, seed: 
         examples = np.arange(y.size, dtype=np.int32)
         X_cost = X_cost[_grow(X, y, X_cost, examples, n_candidates, rng, unused)[-1]]
     return X_cost
-
-
-@njit
-def _renumber(indices: Array, number: Array) -> None:
-    for x in range(indices.size):
-        indices[x] = number[indices[x]]
 
 
 @inner_njit

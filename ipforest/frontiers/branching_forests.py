@@ -13,6 +13,7 @@ from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.forests_on_features import ForestsOnFeatures
+from ipforest.frontiers.staged_forests import Wanted
 from ipforest.session import Seller
 from ipforest.stopping.branching import Planner, reaching, stages_of
 from ipforest.stopping.stages import Stage, feature_sets, stage_sizes
@@ -63,6 +64,8 @@ class BranchingForests:
     random : RandomState
     """
 
+    share_of_trees = 0.4
+
     def __init__(
         self,
         data: Labelled,
@@ -101,9 +104,8 @@ class BranchingForests:
         """Whether any stage sends examples to more than one other."""
         return any(plan.router is not None for plan in self._plans)
 
-    @property
-    def wanted(self) -> list[tuple[IntArray, IntArray]]:
-        """Features, and training examples, of the model of each stage."""
+    def wanted(self) -> list[Wanted]:
+        """See `StagePlans`."""
         n = self._X.shape[0]
         reached = [np.arange(n)] * (len(self._sets) - len(self._plans)) + reaching(self._plans, self._X, self._seller)
         return [(features, self._with_others(rows)) for features, rows in zip(self._sets, reached, strict=True)]
@@ -115,12 +117,6 @@ class BranchingForests:
         others = self._random.permutation(np.setdiff1d(np.arange(self._X.shape[0]), rows))
         return np.sort(np.concatenate([rows, others[:missing]]))
 
-    def stages(self, models: Sequence[Any]) -> tuple[Stage, ...]:
-        """Give the stages, in order.
-
-        Parameters
-        ----------
-        models : sequence of fitted estimators
-            As `wanted`.
-        """
-        return stages_of(self._plans, models, self._sets)
+    def cascades(self, models: Sequence[Any]) -> list[tuple[Stage, ...]]:
+        """See `StagePlans`."""
+        return [stages_of(self._plans, models, self._sets)]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
-from math import ceil, inf
-from typing import Any, ClassVar, NamedTuple, Self
+from math import inf
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,6 @@ from ipforest.frontiers.averaged_trees import LEAF_SIZES, last_before_rise
 from ipforest.frontiers.branching_forests import MEASURING_TREES, BranchingForests
 from ipforest.frontiers.context_cascades import ContextCascades, PartsByContext
 from ipforest.frontiers.forests_on_features import (
-    ForestsOnFeatures,
     Trained,
     answers_out_of_bag,
     bagged,
@@ -39,17 +37,17 @@ from ipforest.frontiers.joint_frontier import (
     price_scale,
     sample_of,
 )
-from ipforest.frontiers.shares_of_categories import SharesOfCategories
+from ipforest.frontiers.nested_forests import NestedForests
+from ipforest.frontiers.staged_forests import EncodedExamples, StagedForests, StagePlans
 from ipforest.frontiers.tasks import Classification, Regression, Task
 from ipforest.frontiers.work import Work
 from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, GrownTrees, LookaheadGrower
-from ipforest.growing.codes import MAX_BINS, check_max_bins
+from ipforest.growing.codes import check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.results import Pruning
 from ipforest.session import Seller
 from ipforest.settings import Grouped, Settings, checked
-from ipforest.stopping.stages import Stage, StagesInOrder, feature_sets, stage_sizes, stages_in_order
-from ipforest.stopping.unit_order import by_price, features_of_units
+from ipforest.stopping.stages import StagesInOrder
 
 LARGEST, SMALLEST = 0.1, 0.01
 """Growing prices a typical unit at these shares of the impurity of all examples, and some between; and at nothing."""
@@ -64,12 +62,6 @@ LOOKAHEAD_LEAF_SHARE = 1 / 2000
 """Least share of all examples per leaf of trees that look ahead, of which each node takes a millisecond."""
 
 UNAFFORDABLE = 1e12
-
-NESTED_TREES = 0.7
-"""Nested forests have so many trees of each of two kinds, as a share of ``n_estimators``."""
-
-BRANCHING_TREES = 0.4
-"""The same of branching forests, of which there are more."""
 
 MOST_REGROWN = 6
 """Forests are grown anew on what so many of the frontier buy, evenly spread over its order of cost."""
@@ -196,94 +188,53 @@ class GrownForests(GrownFrontier):
         yield from self._stopped_members(_noted(priced, grown), validation, reached)
         seller = self._seller().without_constant(training.X)
         staged = self._search.nested and self._stops and bool(seller.paid_units())
-        encoded = _Encoded.of(training, self.categories_.columns, self._growth.max_bins, self._task) if staged else None
-        if encoded is not None:
-            yield from self._nested_forests(run, grown, unpriced.forest, encoded, seller)
+        forests = self._staged_forests(run) if staged else None
+        if forests is not None:
+            yield from self._nested_and_branching(run, grown, unpriced.forest, forests, seller)
         if self._search.n_lookahead:
             ahead: list[Forest] = []
             yield from self._stopped_members(_noted(self._looking_ahead(run), ahead), validation, reached)
-            if ahead and encoded is not None:
-                yield from self._context_cascades(run, encoded, seller)
+            if ahead and forests is not None:
+                yield from self._by_context(run, forests, seller)
 
-    def _nested_forests(
-        self, run: _Run, forests: Sequence[Forest], unpriced: Forest, encoded: _Encoded, seller: Seller
+    def _staged_forests(self, run: _Run) -> StagedForests:
+        encoded = EncodedExamples.of(run.training, self.categories_.columns, self._growth.max_bins, self._task)
+        settings = self._leaf_sizes, self._growth.max_samples, run.random, run.data.work, self.n_jobs
+        return StagedForests(encoded, self.n_estimators, *settings)
+
+    def _nested_and_branching(
+        self, run: _Run, grown: Sequence[Forest], unpriced: Forest, forests: StagedForests, seller: Seller
     ) -> Iterator[Member]:
         """Train forests on the first units of two orders, what examples buy and what lowers the impurity unpriced.
 
         Others branch by what tells each example most.
         """
         sample = sample_of(run.training, MOST_COST_ROWS, run.random).X
-        bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
-        n_units = len(seller.paid_units())
-        cascades = []
-        for worth in (bought, impurity_reductions(unpriced)):
-            units = by_price(seller, worth @ features_of_units(seller), (), n_units)
-            columns = feature_sets([units[:n] for n in stage_sizes(n_units)], seller)
-            cascades.append([np.sort(features) for features in columns])
-        distinct = {features.tobytes(): features for sets in cascades for features in sets}
-        all_rows = np.arange(run.training.y.size)
-        nested = self._models(run, [(features, all_rows) for features in distinct.values()], encoded)
-        models = {key: each.model for key, each in zip(distinct, nested, strict=True)}
-        for sets in cascades:
-            stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
-            yield self._cascade(stages, run.validation)
-        few = self._on_features(encoded, MEASURING_TREES, run.data.work)
-        branching = BranchingForests(run.training, unpriced, few, encoded.of_feature, seller, run.random)
+        bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in grown], axis=0)
+        nested = NestedForests((bought, impurity_reductions(unpriced)), seller, run.training.y.size)
+        trained = yield from self._cascades(run, nested, forests)
+        few, of_feature = forests.growing(MEASURING_TREES), forests.examples.of_feature
+        branching = BranchingForests(run.training, unpriced, few, of_feature, seller, run.random)
         if branching.parts:
-            trained = self._models(run, branching.wanted, encoded, BRANCHING_TREES, nested)
-            yield self._cascade(branching.stages([each.model for each in trained]), run.validation)
+            yield from self._cascades(run, branching, forests, trained)
 
-    def _context_cascades(self, run: _Run, encoded: _Encoded, seller: Seller) -> Iterator[Member]:
+    def _by_context(self, run: _Run, forests: StagedForests, seller: Seller) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
-        forests = self._on_features(encoded, min(self.n_estimators, JUDGING_TREES), run.data.work)
-        grower = self._lookahead_grower(encoded.training.y.size)
-        whole = PartsByContext(encoded.training, grower, forests, encoded.of_feature).part()
+        few = forests.growing(min(self.n_estimators, JUDGING_TREES))
+        grower = self._lookahead_grower(run.training.y.size)
+        whole = PartsByContext(run.training, grower, few, forests.examples.of_feature).part()
         if whole.sides:
-            plans = ContextCascades(whole, seller)
-            trained = self._models(run, plans.wanted, encoded)
-            for stages in plans.stages([each.model for each in trained]):
-                yield self._cascade(stages, run.validation)
+            yield from self._cascades(run, ContextCascades(whole, seller), forests)
 
-    def _cascade(self, stages: Sequence[Stage], validation: Labelled) -> Member:
-        return self._staged_member(
-            StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_),
-            validation,
-            self._search.stopping,
-        )
-
-    def _models(
-        self,
-        run: _Run,
-        wanted: Sequence[tuple[IntArray, IntArray]],
-        encoded: _Encoded,
-        share_of_trees: float = NESTED_TREES,
-        known: Sequence[Trained] = (),
-    ) -> list[Trained]:
-        """Train a model for each pair of features and training examples: on no features a constant, else trees.
-
-        Trees are grown as known ones that are on about as many columns, if there are any.
-        """
-        models = [Trained(None, 0, ())] * len(wanted)
-        known = [each for each in known if each.n_columns]
-        seeds = [int(run.random.randint(2**31)) if features.size else 0 for features, _ in wanted]
-        of_part: dict[bytes, list[int]] = {}
-        for place, (features, rows) in enumerate(wanted):
-            if features.size:
-                of_part.setdefault(rows.tobytes(), []).append(place)
-            else:
-                part = encoded.training.rows(rows)
-                models[place] = Trained(self._task.constant().fit(part.X, part.y, part.weight), 0, ())
-        everywhere = self._on_features(encoded, ceil(share_of_trees * self.n_estimators), run.data.work)
-        for places in of_part.values():
-            forests = everywhere.on_rows(wanted[places[0]][1])
-            sets, own = [encoded.columns(wanted[place][0]) for place in places], [seeds[place] for place in places]
-            train = partial(forests.trained_like, known) if known else forests.trained
-            for place, trees in zip(places, train(sets, own, self.n_jobs), strict=True):
-                models[place] = encoded.as_tests_of_categories(trees, wanted[place][0])
-        return models
-
-    def _on_features(self, encoded: _Encoded, n_trees: int, work: Work) -> ForestsOnFeatures:
-        return encoded.forests(n_trees, self._leaf_sizes, self._growth.max_samples, work.check)
+    def _cascades(
+        self, run: _Run, plans: StagePlans, forests: StagedForests, alike: Sequence[Trained] = ()
+    ) -> Generator[Member, None, list[Trained]]:
+        """Train and measure the cascades of plans; return what was trained."""
+        trained = forests.trained(plans, alike)
+        for stages in plans.cascades([each.model for each in trained]):
+            policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
+            yield self._staged_member(policy, run.validation, self._search.stopping)
+        return trained
 
     def _lookahead_grower(self, n_samples: int) -> LookaheadGrower:
         return LookaheadGrower(max(self._leaf_sizes[0], self._least_leaf(LOOKAHEAD_LEAF_SHARE, n_samples)))
@@ -563,69 +514,3 @@ class _Unpriced(NamedTuple):
     forest: Forest
     leaf: int
     out_of_bag: FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Encoded:
-    """Training examples with class shares, or mean targets, in place of categories, and in bins.
-
-    Parameters
-    ----------
-    training : Labelled
-    X : ndarray of float32, shape (n_samples, n_columns)
-        What stands for each category, then the features that are numbers.
-    coded, finer : CodedExamples
-        The same, in bins as for the other trees and in as many as a byte counts.
-    of_feature : list of ndarray of int64
-        The columns that stand for each feature.
-    shares : SharesOfCategories
-    task : Task
-    """
-
-    training: Labelled
-    X: npt.NDArray[np.float32]
-    coded: CodedExamples
-    finer: CodedExamples
-    of_feature: list[IntArray]
-    shares: SharesOfCategories
-    task: Task
-
-    @classmethod
-    def of(cls, training: Labelled, categories: tuple[int, ...], max_bins: int | None, task: Task) -> Self:
-        X = np.ascontiguousarray(training.X, dtype=np.float32)
-        shares = SharesOfCategories.of(X, training.y, categories, task)
-        numbers = np.setdiff1d(np.arange(X.shape[1]), categories)
-        n_shares = shares.numbers.shape[1]
-        of_number = {feature: np.array([n_shares + place]) for place, feature in enumerate(numbers.tolist())}
-        of_feature = [columns for _, columns in sorted((shares.of_feature | of_number).items())]
-        if categories:
-            X = np.hstack([shares.columns(X), X[:, numbers]])
-        coded, finer = (CodedExamples.from_examples(X, bins) for bins in (max_bins, MAX_BINS if max_bins else None))
-        return cls(training, X, coded, finer, of_feature, shares, task)
-
-    def forests(self, n_trees: int, *settings: Any) -> ForestsOnFeatures:
-        """Return what grows so many trees of each kind on columns; ``settings`` are its last parameters."""
-        targets, weight = self.task.encoded(self.training.y), self.training.weight
-        return ForestsOnFeatures(self.X, self.coded, self.finer, targets, weight, self.task, n_trees, *settings)
-
-    def columns(self, features: IntArray) -> IntArray:
-        """List the columns that stand for features, those of categories first."""
-        return np.concatenate([self.of_feature[features[place]] for place in self._places(features)])
-
-    def _places(self, features: IntArray) -> list[int]:
-        """Say in which order the features' columns are listed."""
-        is_number = ~np.isin(features, [*self.shares.of_feature])
-        return [int(place) for place in np.argsort(is_number, kind="stable")]
-
-    def as_tests_of_categories(self, trained: Trained, features: IntArray) -> Trained:
-        """Have trees on the columns that stand for features test categories themselves, if there are any."""
-        columns, places = self.columns(features), self._places(features)
-        if columns[0] >= self.shares.numbers.shape[1]:
-            return trained
-        sizes = [self.of_feature[features[place]].size for place in places]
-        places_of_columns = np.repeat(places, sizes)
-        forests = [
-            self.shares.as_tests_of_categories(forest, columns, places_of_columns)
-            for forest in trained.model.ensembles_
-        ]
-        return trained._replace(model=trained.model._take_trees(forests, trained.settings).rest())

@@ -13,6 +13,7 @@ import numpy as np
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.frontiers.forests_on_features import ForestsOnFeatures, impurity_reductions, is_clearly_better
+from ipforest.frontiers.staged_forests import Wanted
 from ipforest.growing.lookahead import LookaheadGrower, drawn_for_split, is_left
 from ipforest.session import Seller, Unit
 from ipforest.stopping.stages import Stage, feature_sets, stage_sizes
@@ -168,6 +169,8 @@ class ContextCascades:
     seller : Seller
     """
 
+    share_of_trees = 0.7
+
     def __init__(self, whole: Part, seller: Seller) -> None:
         self._seller = seller
         self._units = {unit.index: unit for unit in seller.paid_units()}
@@ -177,19 +180,12 @@ class ContextCascades:
         for plan, following in pairwise([*start, self._planned(whole, ())]):
             plan.following = [following]
 
-    @property
-    def wanted(self) -> list[tuple[IntArray, IntArray]]:
-        """Features, and training examples, of the model of each stage."""
+    def wanted(self) -> list[Wanted]:
+        """See `StagePlans`."""
         return [(plan.features, plan.part.rows) for plan in self._plans]
 
-    def stages(self, models: Sequence[Any]) -> list[tuple[Stage, ...]]:
-        """Give the stages of each cascade, in order.
-
-        Parameters
-        ----------
-        models : sequence of fitted estimators
-            As `wanted`.
-        """
+    def cascades(self, models: Sequence[Any]) -> list[tuple[Stage, ...]]:
+        """See `StagePlans`."""
         trained = list(zip(self._plans, models, strict=True))
         return [_cascade([each for each in trained if each[0].first < n]) for n in range(1, len(self._rank) + 1)]
 

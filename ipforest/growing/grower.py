@@ -177,28 +177,14 @@ class Grower:
             if value is not None and value < least:
                 raise ValueError(f"{name}: expected at least {least}, got {value}")
 
-    def grow_classifier(
-        self,
-        examples: CodedExamples,
-        labels: npt.NDArray[np.integer[Any]],
-        n_classes: int,
-        acquisition: AcquisitionState,
-        *,
-        weights: Array | None = None,
-        seed: int = 0,
-    ) -> GrownTrees:
-        """Grow a tree that tells classes apart; see `grow_classifiers`."""
-        weight = _one_of(weights, examples.n_samples)
-        return self.grow_classifiers(examples, labels, n_classes, acquisition, weight, [seed])
-
     def grow_classifiers(
         self,
         examples: CodedExamples,
         labels: npt.NDArray[np.integer[Any]],
         n_classes: int,
         acquisition: AcquisitionState,
-        weights: Array,
-        seeds: Sequence[int],
+        weights: Array | None = None,
+        seeds: Sequence[int] = (0,),
         X: npt.NDArray[np.float32] | None = None,
     ) -> GrownTrees:
         """Grow trees that tell classes apart, one after another.
@@ -211,9 +197,10 @@ class Grower:
         n_classes : int
         acquisition : AcquisitionState
             Where each example buys for itself, what it bought in one tree is noted in it, and free in the next.
-        weights : ndarray, shape (1 or n_trees, n_samples)
+        weights : ndarray, shape (1 or n_trees, n_samples), optional
             A tree is not grown on examples of weight 0.
-        seeds : sequence of int, one per tree
+        seeds : sequence of int, default=(0,)
+            As many trees are grown.
         X : ndarray of float32, shape (n_samples, n_features), optional
             The examples before they were coded. With it, those of weight 0 go down the trees and buy, too.
 
@@ -226,22 +213,8 @@ class Grower:
             raise ValueError("impurity: expected one of class counts, got Gradient")
         self.impurity.check_classes(n_classes)
         none = np.zeros((0, 0))
-        targets = loop.Targets(np.asarray(labels).astype(np.int32), _weights(weights), none, none)
+        targets = loop.Targets(np.asarray(labels).astype(np.int32), _weights(weights, examples), none, none)
         return self._grow(examples, targets, n_classes + 1, acquisition, seeds, X)
-
-    def grow_regressor(
-        self,
-        examples: CodedExamples,
-        gradients: FloatArray,
-        hessians: FloatArray,
-        acquisition: AcquisitionState,
-        *,
-        weights: Array | None = None,
-        seed: int = 0,
-    ) -> GrownTrees:
-        """Grow a tree of least second-order loss; see `grow_regressors`."""
-        weight = _one_of(weights, examples.n_samples)
-        return self.grow_regressors(examples, gradients[None], hessians[None], acquisition, weight, [seed])
 
     def grow_regressors(
         self,
@@ -249,8 +222,8 @@ class Grower:
         gradients: FloatArray,
         hessians: FloatArray,
         acquisition: AcquisitionState,
-        weights: Array,
-        seeds: Sequence[int],
+        weights: Array | None = None,
+        seeds: Sequence[int] = (0,),
         X: npt.NDArray[np.float32] | None = None,
     ) -> GrownTrees:
         """Grow trees of least second-order loss, one after another.
@@ -270,30 +243,20 @@ class Grower:
         if not isinstance(self.impurity, Gradient):
             raise ValueError(f"impurity: expected Gradient, got {self.impurity.name}")
         targets = loop.Targets(
-            np.empty(0, np.int32), _weights(weights), np.ascontiguousarray(gradients), np.ascontiguousarray(hessians)
+            np.empty(0, np.int32),
+            _weights(weights, examples),
+            np.ascontiguousarray(gradients),
+            np.ascontiguousarray(hessians),
         )
         return self._grow(examples, targets, 3, acquisition, seeds, X)
-
-    def grow_means(
-        self,
-        examples: CodedExamples,
-        targets: FloatArray,
-        acquisition: AcquisitionState,
-        *,
-        weights: Array | None = None,
-        seed: int = 0,
-    ) -> GrownTrees:
-        """Grow a tree whose nodes predict the mean of their targets; see `grow_many_means`."""
-        weight = _one_of(weights, examples.n_samples)
-        return self.grow_many_means(examples, targets, acquisition, weight, [seed])
 
     def grow_many_means(
         self,
         examples: CodedExamples,
         targets: FloatArray,
         acquisition: AcquisitionState,
-        weights: Array,
-        seeds: Sequence[int],
+        weights: Array | None = None,
+        seeds: Sequence[int] = (0,),
         X: npt.NDArray[np.float32] | None = None,
     ) -> GrownTrees:
         """Grow regression trees whose nodes predict the mean of their targets, one after another.
@@ -316,7 +279,7 @@ class Grower:
         """
         if not isinstance(self.impurity, Variance):
             raise ValueError(f"impurity: expected Variance, got {self.impurity.name}")
-        weight = np.broadcast_to(_weights(weights), (len(seeds), targets.size))
+        weight = np.broadcast_to(_weights(weights, examples), (len(seeds), targets.size))
         centre = weight @ targets / weight.sum(axis=1)
         distances = centre[:, None] - targets
         trees = self.grow_regressors(examples, distances, np.ones_like(distances), acquisition, weight, seeds, X)
@@ -335,7 +298,7 @@ class Grower:
     ) -> list[GrownTrees]:
         """Grow a classification tree for each vector of weights, in threads; the number of threads changes nothing."""
         tasks = (
-            delayed(self.grow_classifier)(examples, labels, n_classes, acquisition, weights=drawn, seed=seed)
+            delayed(self.grow_classifiers)(examples, labels, n_classes, acquisition, drawn[None], [seed])
             for drawn, seed in zip(weights, seeds, strict=True)
         )
         return list(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
@@ -529,13 +492,8 @@ def forest_of(trees: Sequence[GrownTree], n_features: int, classes: Array | None
     )
 
 
-def _one_of(weights: Array | None, n_samples: int) -> Array:
-    """Return the weights of the examples for one tree, shape (1, n_samples)."""
-    return np.ones((1, n_samples)) if weights is None else np.asarray(weights)[None]
-
-
-def _weights(weights: Array) -> FloatArray:
-    return np.ascontiguousarray(weights, dtype=np.float64)
+def _weights(weights: Array | None, examples: CodedExamples) -> FloatArray:
+    return np.ones((1, examples.n_samples)) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
 
 
 def _empty_trees(capacity: int, width: int, n_categories: int) -> loop.TreeArrays:

@@ -185,7 +185,7 @@ class Gradient(Impurity):
 
 @dataclass(frozen=True, slots=True)
 class Variance(Gradient):
-    """Half the squared error of targets from their mean: what `Grower.grow_means` grows by."""
+    """Half the squared error of targets from their mean: what `Grower.grow_many_means` grows by."""
 
     name: ClassVar[str] = "variance"
 

@@ -94,7 +94,7 @@ class PricedBooster:
         gains : ndarray of float64, shape (n_samples,)
             What it adds to the scores of the examples.
         """
-        tree = self._grower.grow_regressor(self._coded, -residuals, np.ones(len(residuals)), self._state)
+        tree = self._grower.grow_regressors(self._coded, -residuals[None], np.ones((1, len(residuals))), self._state)
         structure = self.forest([tree])
         leaves = structure.leaves(self._examples)
         sums = structure.reach_sums(leaves, [residuals, curvature])

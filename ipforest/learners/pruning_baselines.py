@@ -18,6 +18,7 @@ import numpy as np
 from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array
 from ipforest._internal.kernels import njit
 from ipforest.choosing.frontier import Frontier
+from ipforest.ensemble.routing import least_above
 from ipforest.estimator.checks import check_integer
 from ipforest.instance import PruningInstance
 from ipforest.learners.forest_pruner import ForestPruner
@@ -254,16 +255,6 @@ def without_sharing(instance: PruningInstance) -> PruningInstance:
         acquisition_cost=-(-prices // int(step)),
         split_cost=-(-instance.split_cost // int(step)),
     )
-
-
-@njit
-def least_above(parent: Int32Array, values: FloatArray) -> FloatArray:
-    """Find the least value of each node and the nodes above it; parents stand before children."""
-    least = values.copy()
-    for node in range(parent.size):
-        if parent[node] >= 0:
-            least[node] = min(least[node], least[parent[node]])
-    return least
 
 
 @njit

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ipforest._internal.arrays import Array
-from ipforest._internal.bits import lowest_bit
+from ipforest._internal.intrinsics import lowest_bit
 from ipforest._internal.kernels import inlined, njit, run_in_slices, shared
 
 if TYPE_CHECKING:

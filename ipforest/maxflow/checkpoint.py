@@ -177,7 +177,8 @@ def _trees_fault(host: Host, by_falling_lambda: Sequence[Subproblem]) -> str | N
         return "vertices that do not hang below one another in trees, by arcs of their subproblem"
     hangs = above >= 0
     most = np.array(
-        [MAX_TIMES_SUPPLIED * subproblem.flow_q * subproblem.totals()[2] for subproblem in by_falling_lambda] + [0.0]
+        [MAX_TIMES_SUPPLIED * subproblem.flow_q * subproblem.totals.positive for subproblem in by_falling_lambda]
+        + [0.0]
     )
     through = flow + np.bincount(above[hangs], flow[hangs], flow.size)
     if np.any(flow < 0) or np.any(flow[~hangs]) or np.any(through > most[owner]):

@@ -110,7 +110,7 @@ class ParametricCut:
         OverflowError
             Flows at this lambda may not fit 64 bits.
         """
-        _, cost, positive = subproblem.totals()
+        _, cost, positive = subproblem.totals
         if lam.q * positive + lam.p * cost >= INT64_SAFE:
             raise OverflowError(
                 f"lam_range: expected gains and costs below 2^62 in integer units, got {lam.q} x {positive} and "

@@ -148,7 +148,7 @@ def _merge_rows(rows: Rows, number: Array, n_numbers: int) -> tuple[Array, int, 
     n_numbers : int
     rows : Rows
     """
-    size = _count_members(number, n_numbers)
+    size = np.bincount(number[number != FREE], minlength=n_numbers)
     shared = np.flatnonzero(size > 1)
     place = np.full(n_numbers, ALONE, dtype=np.int32)
     place[shared] = np.arange(shared.size)
@@ -220,15 +220,6 @@ def _number_signatures(signature: Array, costly: Array, number: Array) -> int:
             number[j] = count
             count += 1
     return count
-
-
-@njit
-def _count_members(number: Array, n_numbers: int) -> Array:
-    size = np.zeros(n_numbers, np.int32)
-    for j in range(number.size):
-        if number[j] != FREE:
-            size[number[j]] += 1
-    return size
 
 
 @njit

@@ -38,7 +38,7 @@ from __future__ import annotations
 import numpy as np
 
 from ipforest._internal.arrays import Array
-from ipforest._internal.atomics import fetch_add, load, pause
+from ipforest._internal.intrinsics import fetch_add, load, pause
 from ipforest._internal.kernels import inlined, njit, uncounted_njit
 from ipforest._internal.union_find import find_root
 from ipforest.maxflow.bit_rows import BitRows, bit_of, block_of, first_acquisition, n_blocks, set_blocks

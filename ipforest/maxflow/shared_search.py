@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipforest._internal.arrays import CACHE_LINE, Array
-from ipforest._internal.atomics import compare_and_swap, fetch_add, load
+from ipforest._internal.intrinsics import compare_and_swap, fetch_add, load
 from ipforest._internal.kernels import inlined, shared, uncounted_njit
 from ipforest.maxflow.bit_rows import n_blocks
 

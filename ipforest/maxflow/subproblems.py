@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import gcd, log2
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,6 +55,14 @@ class Host:
     def depth(self) -> int:
         """How often its subproblems moved."""
         return 0 if self.origin is None else self.origin.subproblem.host.depth + 1
+
+
+class Totals(NamedTuple):
+    """Sums over a subproblem, in integer units."""
+
+    gain: int
+    cost: int
+    positive: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,20 +108,17 @@ class Subproblem:
         n = self.n_entries
         return (n + 1) * log2(n + 2)
 
-    def totals(self) -> tuple[int, int, int]:
-        """Sum gain, cost and positive gains."""
-        return self._totals
-
     @cached_property
-    def _totals(self) -> tuple[int, int, int]:
+    def totals(self) -> Totals:
+        """What its nodes gain and cost, and its positive gains alone."""
         (nodes, acquisitions), problem = self.members, self.host.network.problem
         gain = problem.gain[nodes]
         cost = np.sum(problem.split_cost[nodes]) + np.sum(problem.cost[acquisitions])
-        return int(np.sum(gain)), int(cost), int(np.sum(np.maximum(gain, 0)))
+        return Totals(int(np.sum(gain)), int(cost), int(np.sum(np.maximum(gain, 0))))
 
     def importance(self) -> float:
         """Area between its known chord and its known tangents: how far the curve may lie below."""
-        gain, cost, _ = self.totals()
+        gain, cost, _ = self.totals
         chord, low, high = Fraction(gain, cost), self.lam_low, self.lam_high
         upper = float((high - chord) / (high - low)) if isinstance(high, Fraction) else 1.0
         return cost * cost * float(chord - low) * upper
@@ -125,7 +131,7 @@ class Subproblem:
         OverflowError
             Flows at this lambda may not fit 64 bits.
         """
-        gain, cost, positive = self.totals()
+        gain, cost, positive = self.totals
         divisor = gcd(gain, cost)
         lam = Lambda(gain // divisor, cost // divisor)
         if 2 * max(lam.p * cost, lam.q * positive) >= INT64_SAFE:
@@ -316,7 +322,7 @@ def division_fault(host: Host, subproblems: Sequence[Subproblem]) -> str | None:
         edges = [0, *(edge for segment in segments for edge in (segment.start, segment.stop)), size]
         if edges[::2] != edges[1::2]:
             return f"subproblems whose {kind} are not each of the {size} once"
-    totals = [subproblem.totals() for subproblem in subproblems]
+    totals = [subproblem.totals for subproblem in subproblems]
     if any(cost <= 0 or gain <= 0 for gain, cost, _ in totals):
         return "a subproblem that gains or costs nothing"
     lambdas = [Fraction(gain, cost) for gain, cost, _ in totals]

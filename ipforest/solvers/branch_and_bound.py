@@ -46,6 +46,7 @@ import numpy as np
 from ipforest._internal.arrays import Array, BoolArray, IntArray
 from ipforest._internal.kernels import clock, njit
 from ipforest._internal.rational import coarsened, exact_sum, nonnegative_fraction, time_limit_seconds
+from ipforest.ensemble.routing import least_above
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
 from ipforest.path_search import path_of
@@ -255,7 +256,7 @@ class _Search:
                 above = int(base.parent[above])
             yield decisions.keeping(base, kept)
             dropped[node.costliest] = True
-            _drop_below_dropped(base.parent, dropped)
+            dropped = ~least_above(base.parent, ~dropped)
         yield replace(decisions, dropped=dropped)
 
     def _examine(self, decisions: _Decisions, parent: _Open) -> _Open | None:
@@ -425,11 +426,3 @@ def _drop_needing(parent: Array, indptr: IntArray, indices: Array, needed: BoolA
             for x in range(indptr[h], indptr[h + 1]):
                 count += needed[indices[x]]
             dropped[h] = count == size
-
-
-@njit
-def _drop_below_dropped(parent: Array, dropped: BoolArray) -> None:
-    """Mark all below what is marked."""
-    for h in range(parent.size):
-        if parent[h] >= 0 and dropped[parent[h]]:
-            dropped[h] = True

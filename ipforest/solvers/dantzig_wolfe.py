@@ -44,6 +44,7 @@ from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest._internal.kernels import clock
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.rational import time_limit_seconds
+from ipforest.ensemble.routing import least_above
 from ipforest.instance import PruningInstance
 from ipforest.results import Pruning, PruningResult, Status
 from ipforest.solvers.highs import run
@@ -240,7 +241,8 @@ class _Search:
             return False
         self._size = (program.n_rows, program.n_columns)
         levels = np.clip(levels_of @ solution.values, 0.0, 1.0)[self._cells]
-        value, pruning = self.problem.best_threshold(_falling(self.problem.instance, levels))
+        falling = least_above(self.problem.instance.parent, np.round(levels, 9))  # the master's are but for rounding
+        value, pruning = self.problem.best_threshold(falling)
         self._incumbent = self._incumbent.with_pruning(value, pruning)
         self._multipliers = coupling.multipliers(-solution.row_duals[: coupling.row_cell.size])
         if self._only_negative:
@@ -433,12 +435,3 @@ def _continuous(
         row_labels=Labels(rows),
         column_labels=Labels(columns),
     )
-
-
-def _falling(instance: PruningInstance, levels: FloatArray) -> FloatArray:
-    """Lower each node's level to its parent's, against the rounding errors of the master."""
-    falling = np.round(levels, 9)
-    for node, above in enumerate(instance.parent.tolist()):
-        if above >= 0:
-            falling[node] = min(falling[node], falling[above])
-    return falling

@@ -58,7 +58,7 @@ def straddle(instance: PruningInstance, limit: int, enough: int | None = None) -
     if not cut.open:
         return _ends(instance, cut, kept)
     subproblem = cut.open.pop()
-    if subproblem.totals()[1] <= limit:
+    if subproblem.totals.cost <= limit:
         kept[subproblem.members.nodes] = True
         return _ends(instance, cut, kept)
     spare = limit
@@ -67,7 +67,7 @@ def straddle(instance: PruningInstance, limit: int, enough: int | None = None) -
     while True:
         lam = subproblem.break_even()
         upper, lower = cut.cut_at(subproblem, lam)
-        gain, cost, _ = (0, 0, 0) if upper is None else upper.totals()
+        gain, cost = (0, 0) if upper is None else upper.totals[:2]
         bound = error - gain - Fraction(*lam) * (spare - cost)
         if best is None or bound >= best:
             best, slope = bound, Fraction(*lam)

@@ -15,6 +15,7 @@ import numpy as np
 from ipforest._internal.arrays import Array, BoolArray, Int32Array, IntArray
 from ipforest._internal.kernels import clock, njit
 from ipforest._internal.rational import INT64_SAFE, exact_sum
+from ipforest.ensemble.routing import least_above
 from ipforest.instance import PruningInstance
 from ipforest.results import Pruning, PruningResult
 
@@ -33,14 +34,6 @@ def _recurse(node_parent: Array, internal_nodes: Array, stop_value: Array, value
         above = node_parent[node]
         if above >= 0:
             value[above] += value[node]
-
-
-@njit
-def _close(parent: Array, kept: Array) -> None:
-    """Drop what stands below a node that is not kept."""
-    for node in range(parent.size):
-        if parent[node] >= 0 and not kept[parent[node]]:
-            kept[node] = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,8 +95,7 @@ class TreeBatch:
         value[self.internal_nodes] = charges
         kept = np.zeros(self.internal_nodes.size, dtype=np.bool_)
         _recurse(self.node_parent, self.internal_nodes, self.stop_value, value, kept)
-        _close(self.parent, kept)
-        return value[self.roots], kept
+        return value[self.roots], least_above(self.parent, kept)
 
 
 def _shifted(index: Int32Array, start: int) -> Int32Array:

@@ -207,7 +207,7 @@ class BranchingCascade(StagedEstimator):
         order = order_units("importance", self._base, training, validation, seller, self.n_jobs)
         sets = feature_sets([order[:size] for size in stage_sizes(len(order))], seller)
         nested = stages_in_order(self._models(sets, X, y, given.weight_to_train), sets)
-        worth = importance_to_each(X, y, is_classifier(self._inner)) @ features_of_units(seller)
+        worth = importance_to_each(training, is_classifier(self._inner)) @ features_of_units(seller)
         plans = Planner(
             X, worth, seller, stage_sizes(len(order)), self._stages.max_branches, self._stages.min_support
         ).plans

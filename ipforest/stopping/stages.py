@@ -401,17 +401,17 @@ class StagesInOrder:
         return wanted
 
     def _first_unknown(self, progress: Progress, place: _Place, rows: Rows, new: IntArray) -> Int32Array:
-        """Count what is known of the next stage up to the first feature that is not, and want that if it can be had."""
+        """Count what is known of the next stage up to the first feature that is not; want it while any can be had."""
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
-        settled = progress.known[rows] | progress.barred[rows]
-        ended = settled[:, self.features].all(axis=1)
-        place.state[rows[ended]] = STOPPED
         for position, feature in enumerate(new):
-            at = np.flatnonzero(~ended & (place.bought[rows] == position))
+            at = np.flatnonzero(place.bought[rows] == position)
             has = progress.known[rows[at], feature]
             progress.tests[rows[at[has]], feature] += 1
             place.bought[rows[at[has]]] += 1
             wanted[at[~has]] = feature
+        settled = progress.known[rows] | progress.barred[rows]
+        ended = settled[:, self.features].all(axis=1)
+        place.state[rows[ended]], wanted[ended] = STOPPED, ANSWERS
         return wanted
 
     def may_want(self, progress: Progress, rows: Rows) -> BoolArray:

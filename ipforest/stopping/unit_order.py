@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.inspection import permutation_importance
 
 from ipforest._internal.arrays import Array, FloatArray
-from ipforest._internal.examples import Labelled
+from ipforest._internal.examples import Labelled, weights_for
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.losses import loss_for
@@ -137,7 +137,7 @@ def prices_left(seller: Seller, units: Sequence[Unit], bought: Sequence[Unit]) -
 
 
 def _importance(estimator: Any, training: Labelled, validation: Labelled, seller: Seller) -> FloatArray:
-    model = clone(estimator).fit(training.X, training.y)
+    model = _trained(estimator, training)
     if hasattr(model, "feature_importances_"):
         values = np.asarray(model.feature_importances_, dtype=np.float64)
     else:
@@ -145,15 +145,14 @@ def _importance(estimator: Any, training: Labelled, validation: Labelled, seller
     return np.maximum(values, 0)
 
 
-def importance_to_each(X: Array, y: Array, classify: bool) -> FloatArray:
+def importance_to_each(training: Labelled, classify: bool) -> FloatArray:
     """Compute how much each feature tells about each training example: its local importance in a random forest.
 
     Parameters
     ----------
-    X : ndarray, shape (n_samples, n_features)
-    y : ndarray, shape (n_samples,)
+    training : Labelled
     classify : bool
-        Whether y are classes.
+        Whether the targets are classes.
 
     Returns
     -------
@@ -161,8 +160,8 @@ def importance_to_each(X: Array, y: Array, classify: bool) -> FloatArray:
         See `local_importance`.
     """
     kind = RandomForestClassifier if classify else RandomForestRegressor
-    fitted = kind(50, min_samples_leaf=LOCAL_LEAF, random_state=0).fit(X, y)
-    return local_importance(Forest.from_sklearn(fitted), X.astype(np.float32))
+    fitted = _trained(kind(50, min_samples_leaf=LOCAL_LEAF, random_state=0), training)
+    return local_importance(Forest.from_sklearn(fitted), training.X.astype(np.float32))
 
 
 def local_importance(forest: Forest, X: Array) -> FloatArray:
@@ -207,7 +206,7 @@ def _persistence(estimator: Any, training: Labelled, validation: Labelled, selle
     """Sum, per feature, the largest lambda at which examples still buy it."""
     classify = is_classifier(estimator)
     kind = RandomForestClassifier if classify else RandomForestRegressor
-    forest = Forest.from_sklearn(kind(50, min_samples_leaf=5, random_state=0).fit(training.X, training.y))
+    forest = Forest.from_sklearn(_trained(kind(50, min_samples_leaf=5, random_state=0), training))
     loss = loss_for(None, classify)
     instance = PruningInstance.from_forest(forest, validation.X, seller.costs, loss, resolution=FITS_PATH)
     lambdas = prune_path(instance).node_lambda.astype(np.float64)[instance.triple_node]
@@ -242,9 +241,15 @@ def _forward(
 
 def _loss_with(estimator: Any, columns: list[int], training: Labelled, validation: Labelled) -> float:
     """Train on some columns; compute the squared error of the probabilities, or of the target, on held-out examples."""
-    model = clone(estimator).fit(training.X[:, columns], training.y)
+    model = _trained(estimator, training._replace(X=training.X[:, columns]))
     held_out, truth = validation.X[:, columns], validation.y
     if is_classifier(estimator):
         missed = model.predict_proba(held_out) - (truth[:, None] == model.classes_)
         return float(np.square(missed).sum() / truth.size)
     return float(np.square(model.predict(held_out) - truth).mean())
+
+
+def _trained(estimator: Any, training: Labelled) -> Any:
+    """Train a new model like another, by weights unless they are all the same."""
+    weight = None if np.all(training.weight == training.weight[:1]) else training.weight
+    return clone(estimator).fit(training.X, training.y, **weights_for(estimator, weight))

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, in_rows
-from ipforest._internal.kernels import inner_njit, run_in_slices
+from ipforest._internal.kernels import run_in_slices, uncounted_njit
 from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import FeatureCosts, two_units
 
@@ -131,11 +131,36 @@ def _next_of_unit(first_unit: Int32Array) -> IntArray:
 
 
 class Example(NamedTuple):
-    """What is known of one example, and where it stands in each tree."""
+    """What is known of one example, where it stands in each tree, and the sums over the trees.
+
+    Parameters
+    ----------
+    known, barred : ndarray of bool, shape (n_features,)
+    paid : ndarray of bool, shape (n_units,)
+    node : ndarray of int64, shape (n_trees,)
+    waits : ndarray of int32, shape (n_trees,)
+        The feature that a tree waits for; -1 at a leaf.
+    counts : ndarray of bool, shape (n_trees,)
+        Whether what the node says is part of the answer.
+    says, lowest, highest : ndarray of float64, shape (n_trees, n_values)
+        What the node says, and what the leaves below it say at least and at most.
+    low, high, counted, everything : ndarray of float64, shape (n_margins,)
+        Sums of ``lowest`` and ``highest``, and of what the nodes say that count, and all.
+    output : ndarray of float64, shape (n_outputs,)
+        The answer.
+    bounds : ndarray of float64, shape (2, n_outputs)
+        Room for calculation.
+    """
 
     known: Array
     barred: Array
+    paid: Array
     node: Array
+    waits: Array
+    counts: Array
+    says: Array
+    lowest: Array
+    highest: Array
     low: Array
     high: Array
     counted: Array
@@ -144,35 +169,35 @@ class Example(NamedTuple):
     bounds: Array
 
 
-@inner_njit
-def buy(purse: Purse, feature: int, paid: Array, example: Example) -> None:
+@uncounted_njit
+def buy(purse: Purse, feature: int, example: Example) -> None:
     """Make the features of a unit known, and give up what can no longer be paid."""
-    paid[purse.first_unit[feature]] = True
-    paid[purse.second_unit[feature]] = True
+    example.paid[purse.first_unit[feature]] = True
+    example.paid[purse.second_unit[feature]] = True
     member = feature
     while True:
         example.known[member], example.barred[member] = True, False
         member = purse.follows[member]
         if member == feature:
             break
-    give_up(purse, paid, example)
+    give_up(purse, example)
 
 
-@inner_njit
-def give_up(purse: Purse, paid: Array, example: Example) -> None:
+@uncounted_njit
+def give_up(purse: Purse, example: Example) -> None:
     """Withhold the features that would take an example above its cap."""
     if np.isinf(purse.limit):
         return
     spent = 0.0
-    for unit in range(paid.size):
-        if paid[unit]:
+    for unit in range(example.paid.size):
+        if example.paid[unit]:
             spent += purse.unit_cost[unit]
     for feature in range(purse.first_unit.size):
         if example.known[feature] or example.barred[feature]:
             continue
         price = 0.0
         for unit in (purse.first_unit[feature], purse.second_unit[feature]):
-            if not paid[unit]:
+            if not example.paid[unit]:
                 price += purse.unit_cost[unit]
         if spent + price > purse.limit:
             example.barred[feature], example.known[feature] = True, purse.missing_seen[feature]

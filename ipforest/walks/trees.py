@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, aligned_empty, read_only
-from ipforest._internal.kernels import inner_njit, njit
+from ipforest._internal.kernels import inner_njit, njit, uncounted_njit
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.links import LINKS, link_one
@@ -18,6 +18,9 @@ from ipforest.walks.rules import NEVER, RuleTables, keenness
 
 MEAN = len(LINKS)
 """Stands for averaged trees where a kernel is told the link of summed ones."""
+
+LEAF = -1
+"""What a tree waits for that stands at a leaf."""
 
 SETTLED_SLACK = 1e-9
 """By how much, relative to the sums, one label must lead to be settled: sums of floats depend on their order."""
@@ -129,32 +132,35 @@ def _walk_trees(
     outputs: Array,
     tests: Array,
 ) -> None:
-    example = unknown(trees, table.shape[1], outputs.shape[1])
-    paid = np.empty(purse.unit_cost.size, np.bool_)
-    no_costs = class_costs[:0]
+    example, no_costs = room_for_one(trees, purse, outputs.shape[1]), class_costs[:0]
     for i in range(table.shape[0]):
-        example.known[:], example.barred[:], example.node[:] = False, False, trees.splits.root
-        paid[:] = False
-        paid[-1] = True
         if rule.kind == NEVER and np.isinf(purse.limit):
             _walk_to_leaves(trees.splits, table[i], example, tests[i])
             if answers:
                 _add_leaves(trees, example)
         else:
-            _walk_one(trees, purse, rule, level, class_costs, table[i], example, paid, tests[i])
+            begin(trees, purse, example)
+            _walk_one(trees, purse, rule, level, class_costs, table[i], example, tests[i])
             if answers:
-                _foresee(trees, no_costs, table[i], example)
+                look_on(trees, no_costs, table[i], example)
         outputs[i] = example.output
 
 
 @inner_njit
-def unknown(trees: SeenTrees, n_features: int, n_outputs: int) -> Example:
+def room_for_one(trees: SeenTrees, purse: Purse, n_outputs: int) -> Example:
     """Make room for what is known of one example."""
-    n_margins = trees.base_score.size
+    n_features, n_trees = purse.free.size, trees.splits.root.size
+    n_margins, shape = trees.base_score.size, (n_trees, trees.value.shape[1])
     return Example(
         np.empty(n_features, np.bool_),
         np.empty(n_features, np.bool_),
-        np.empty(trees.splits.root.size, np.int64),
+        np.empty(purse.unit_cost.size, np.bool_),
+        np.empty(n_trees, np.int64),
+        np.empty(n_trees, np.int32),
+        np.empty(n_trees, np.bool_),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
         np.empty(n_margins),
         np.empty(n_margins),
         np.empty(n_margins),
@@ -165,6 +171,16 @@ def unknown(trees: SeenTrees, n_features: int, n_outputs: int) -> Example:
 
 
 @inner_njit
+def begin(trees: SeenTrees, purse: Purse, example: Example) -> None:
+    """Begin at the roots, where nothing is known but what no money could buy."""
+    example.known[:], example.barred[:], example.paid[:] = False, False, False
+    example.paid[-1] = True
+    give_up(purse, example)
+    for tree in range(trees.splits.root.size):
+        _stand_at(trees, tree, trees.splits.root[tree], False, example)
+
+
+@uncounted_njit
 def _walk_to_leaves(splits: Splits, x: Array, example: Example, tests: Array) -> None:
     """Walk an example of which everything is known; all trees end at leaves."""
     for tree in range(splits.root.size):
@@ -175,9 +191,9 @@ def _walk_to_leaves(splits: Splits, x: Array, example: Example, tests: Array) ->
         example.node[tree] = node
 
 
-@inner_njit
+@uncounted_njit
 def _add_leaves(trees: SeenTrees, example: Example) -> None:
-    """Answer where all trees have ended at leaves, adding up in the order of `_foresee`."""
+    """Answer where all trees have ended at leaves, adding up in the order of `_sum_anew`."""
     example.counted[:] = 0.0
     for tree in range(trees.splits.root.size):
         for column in range(trees.value.shape[1]):
@@ -185,7 +201,7 @@ def _add_leaves(trees: SeenTrees, example: Example) -> None:
     _answer(trees, example.counted, trees.splits.root.size, example.output)
 
 
-@inner_njit
+@uncounted_njit
 def _answer(trees: SeenTrees, sums: Array, n_counted: int, output: Array) -> None:
     """Average the sums over so many trees, or link them, to which the base score is added."""
     if trees.link == MEAN:
@@ -197,7 +213,7 @@ def _answer(trees: SeenTrees, sums: Array, n_counted: int, output: Array) -> Non
         link_one(trees.link, sums, sums.size, output)
 
 
-@inner_njit
+@uncounted_njit
 def _walk_one(
     trees: SeenTrees,
     purse: Purse,
@@ -206,12 +222,10 @@ def _walk_one(
     class_costs: Array,
     x: Array,
     example: Example,
-    paid: Array,
     tests: Array,
 ) -> None:
     """Walk one example until it is stopped, or all trees have been asked."""
     splits, stage, memory = trees.splits, 0, 0
-    give_up(purse, paid, example)
     for tree in range(splits.root.size):
         node = splits.root[tree]
         while splits.left[node] >= 0:
@@ -220,48 +234,21 @@ def _walk_one(
                 if example.barred[feature]:
                     break
                 if rule.kind != NEVER and not purse.free[feature]:
-                    settled = _foresee(trees, class_costs, x, example)
+                    settled = look_on(trees, class_costs, x, example)
                     keen, memory = keenness(rule, stage, sureness(trees, class_costs, example), memory)
                     stage += 1
                     if settled or keen <= level:
                         return
-                buy(purse, feature, paid, example)
+                buy(purse, feature, example)
             if not example.barred[feature]:
                 tests[feature] += 1
             node = child(splits, node, np.nan if example.barred[feature] else x[feature])
 
 
-@inner_njit
-def _foresee(trees: SeenTrees, class_costs: Array, x: Array, example: Example) -> bool:
-    """Predict from what is known; tell whether nothing that is unknown can change the label."""
-    splits, averages = trees.splits, trees.link == MEAN
-    n_margins, n_counted = trees.base_score.size, 0
-    example.low[:], example.high[:], example.counted[:], example.everything[:] = 0.0, 0.0, 0.0, 0.0
-    for tree in range(splits.root.size):
-        node = example.node[tree]
-        while splits.left[node] >= 0 and example.known[splits.feature[node]]:
-            feature = splits.feature[node]
-            node = child(splits, node, np.nan if example.barred[feature] else x[feature])
-        example.node[tree] = node
-        counts = splits.left[node] < 0 or (averages and node != splits.root[tree])
-        n_counted += counts
-        for column in range(trees.value.shape[1]):
-            output = trees.first_output[tree] + column
-            if counts:
-                example.counted[output] += trees.value[node, column]
-            example.everything[output] += trees.value[node, column]
-            example.low[output] += trees.lowest[node, column]
-            example.high[output] += trees.highest[node, column]
-    if not averages:
-        for k in range(n_margins):
-            example.low[k] += trees.base_score[k]
-            example.high[k] += trees.base_score[k]
-    return conclude(trees, class_costs, example, n_counted)
-
-
-@inner_njit
-def conclude(trees: SeenTrees, class_costs: Array, example: Example, n_counted: int) -> bool:
-    """Answer from the sums over the trees, and tell whether the label is settled."""
+@uncounted_njit
+def look_on(trees: SeenTrees, class_costs: Array, x: Array, example: Example) -> bool:
+    """Answer from what is known; tell whether nothing that is unknown can change the label."""
+    n_counted = _sum_anew(trees, x, example)
     settled = trees.classify and _is_settled(trees, class_costs, example)
     if settled or (trees.link == MEAN and n_counted == 0):
         _answer(trees, example.everything, trees.splits.root.size, example.output)
@@ -270,7 +257,52 @@ def conclude(trees: SeenTrees, class_costs: Array, example: Example, n_counted: 
     return settled
 
 
-@inner_njit
+@uncounted_njit
+def _sum_anew(trees: SeenTrees, x: Array, example: Example) -> int:
+    """Move the trees on that have waited for what is known by now, and add up; tell how many trees count.
+
+    Bounds are summed anew in the order of trees, as sessions sum them: a rounding apart, a level of a rule would part
+    examples here that it does not part there.
+    """
+    splits, averages = trees.splits, trees.link == MEAN
+    n_counted = 0
+    example.counted[:], example.everything[:], example.low[:], example.high[:] = 0.0, 0.0, 0.0, 0.0
+    for tree in range(splits.root.size):
+        if example.waits[tree] != LEAF and example.known[example.waits[tree]]:
+            node = example.node[tree]
+            while splits.left[node] >= 0 and example.known[splits.feature[node]]:
+                feature = splits.feature[node]
+                node = child(splits, node, np.nan if example.barred[feature] else x[feature])
+            _stand_at(trees, tree, node, averages, example)
+        n_counted += example.counts[tree]
+        for column in range(trees.value.shape[1]):
+            output = trees.first_output[tree] + column
+            if example.counts[tree]:
+                example.counted[output] += example.says[tree, column]
+            example.everything[output] += example.says[tree, column]
+            example.low[output] += example.lowest[tree, column]
+            example.high[output] += example.highest[tree, column]
+    if not averages:
+        for k in range(example.low.size):
+            example.low[k] += trees.base_score[k]
+            example.high[k] += trees.base_score[k]
+    return int(n_counted)
+
+
+@uncounted_njit
+def _stand_at(trees: SeenTrees, tree: int, node: int, counts: bool, example: Example) -> None:
+    """Note that a tree stands at a node, which counts or does only if it is a leaf."""
+    is_leaf = trees.splits.left[node] < 0
+    example.node[tree] = node
+    example.waits[tree] = LEAF if is_leaf else trees.splits.feature[node]
+    example.counts[tree] = counts or is_leaf
+    for column in range(trees.value.shape[1]):
+        example.says[tree, column] = trees.value[node, column]
+        example.lowest[tree, column] = trees.lowest[node, column]
+        example.highest[tree, column] = trees.highest[node, column]
+
+
+@uncounted_njit
 def _is_settled(trees: SeenTrees, class_costs: Array, example: Example) -> bool:
     low, high = example.low, example.high
     if class_costs.size:
@@ -289,25 +321,30 @@ def _is_settled(trees: SeenTrees, class_costs: Array, example: Example) -> bool:
     return bool(low[leader] > others + slack)
 
 
-@inner_njit
+@uncounted_njit
 def _cheapest_is_certain(trees: SeenTrees, class_costs: Array, example: Example) -> bool:
     """Tell whether one label is the cheapest for all probabilities within bounds."""
     low, high = example.bounds[0], example.bounds[1]
     if trees.link == MEAN:
-        low[:], high[:] = example.low, example.high
+        for k in range(low.size):
+            low[k], high[k] = example.low[k], example.high[k]
     elif example.low.size == 1:
         link_one(trees.link, example.low, 1, low)
         link_one(trees.link, example.high, 1, high)
         for k in range(2):
             low[k], high[k] = min(low[k], high[k]), max(low[k], high[k])
     else:
-        largest = example.high.max()
+        largest = example.high[0]
+        for k in range(1, low.size):
+            largest = max(largest, example.high[k])
         for k in range(low.size):
             low[k], high[k] = np.exp(example.low[k] - largest), np.exp(example.high[k] - largest)
-    label, least = 0, np.inf
+    label, least, largest_cost, total_high = 0, np.inf, 0.0, 0.0
     for predicted in range(low.size):
         expected = 0.0
+        total_high += high[predicted]
         for true in range(low.size):
+            largest_cost = max(largest_cost, class_costs[true, predicted])
             expected += (low[true] + high[true]) * class_costs[true, predicted]
         if expected < least:
             label, least = predicted, expected
@@ -320,10 +357,10 @@ def _cheapest_is_certain(trees: SeenTrees, class_costs: Array, example: Example)
             extra = class_costs[true, label] - class_costs[true, predicted]
             total += max(extra, 0.0) * high[true] + min(extra, 0.0) * low[true]
         most = max(most, total)
-    return bool(most < -SETTLED_SLACK * class_costs.max() * high.sum())
+    return bool(most < -SETTLED_SLACK * largest_cost * total_high)
 
 
-@inner_njit
+@uncounted_njit
 def sureness(trees: SeenTrees, class_costs: Array, example: Example) -> float:
     """Say how sure an answer is: its margin, or for a target minus the width of what it may still come to."""
     if example.output.size > 1:
@@ -336,7 +373,7 @@ def sureness(trees: SeenTrees, class_costs: Array, example: Example) -> float:
     return float(low[0] - high[0])
 
 
-@inner_njit
+@uncounted_njit
 def margin(output: Array, class_costs: Array) -> float:
     """Compute by how much the likeliest class leads, or the cheapest label is cheaper than the next."""
     first, second = -np.inf, -np.inf

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
-from ipforest.choosing.measures import HeldOutScorer, read_scoring
+from ipforest.choosing.measures import HeldOutScorer, positive_place, read_scoring
 from ipforest.policy import Policy
 from ipforest.session import Seller
 from ipforest.wrappers.adapted import AdaptedClassifier, PolicyAround
@@ -144,12 +144,7 @@ class ThresholdClassifier(AdaptedClassifier):
             raise ValueError(
                 f"threshold: expected one for each of {self.classes_.size} classes, such as a dict, got {threshold}"
             )
-        positive = 1
-        if self.pos_label is not None:
-            places = np.flatnonzero(self.classes_ == self.pos_label)
-            if places.size == 0:
-                raise ValueError(f"pos_label: expected one of {self.classes_.tolist()}, got {self.pos_label!r}")
-            positive = int(places[0])
+        positive = positive_place(self.pos_label, self.classes_)
         thresholds = np.full(2, 1 - threshold)
         thresholds[positive] = threshold
         return Decision(thresholds, positive)

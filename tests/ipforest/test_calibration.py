@@ -307,7 +307,7 @@ def test_bad_input_is_refused(model):
         calibrated(model, X[y == 0], y[y == 0])
     with pytest.raises(ValueError, match=r"threshold: expected one for each class of \[0, 1\], got \[0, 2\]"):
         ThresholdClassifier(frozen, threshold={0: 0.3, 2: 0.4}).fit(X, y)
-    with pytest.raises(ValueError, match=r"pos_label: expected one of \[0, 1\], got 'ill'"):
+    with pytest.raises(ValueError, match=r"pos_label: expected one of the classes \[0, 1\], got 'ill'"):
         ThresholdClassifier(frozen, threshold=0.4, pos_label="ill").fit(X, y)
     with pytest.raises(ValueError, match="y: expected labels among the classes of training, got 7"):
         calibrated(model, X, np.full(900, 7))

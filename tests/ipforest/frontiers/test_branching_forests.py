@@ -34,7 +34,7 @@ def planned(data: Any = CUBE, weight: Any = None, costs: Any = None, columns: An
 
 
 def sizes(plans: BranchingForests) -> list[int]:
-    return [features.size for features, _ in plans.wanted]
+    return [features.size for features, _ in plans.wanted()]
 
 
 def test_examples_part_into_few_stages_of_each_size() -> None:
@@ -46,13 +46,13 @@ def test_examples_part_into_few_stages_of_each_size() -> None:
 
 def test_stages_are_trained_on_what_gets_there_and_on_no_fewer_than_is_enough() -> None:
     plans = planned()
-    stages = plans.stages([None] * len(plans.wanted))
+    (stages,) = plans.cascades([None] * len(plans.wanted()))
     reached = [np.zeros(CUBE.y.size, dtype=bool) for _ in stages]
     reached[0][:] = True
     for stage, here in zip(stages, reached, strict=True):
         for goal in np.unique(stage.following[stage.following != END]):
             reached[goal][here] |= stage.goals(CUBE.X[here].astype(np.float32)) == goal
-    for (_, rows), here in zip(plans.wanted, reached, strict=True):
+    for (_, rows), here in zip(plans.wanted(), reached, strict=True):
         assert np.isin(np.flatnonzero(here), rows).all()
         assert rows.size == max(here.sum(), branching_forests.MIN_STAGE_EXAMPLES)
         assert np.unique(rows).size == rows.size
@@ -61,7 +61,7 @@ def test_stages_are_trained_on_what_gets_there_and_on_no_fewer_than_is_enough() 
 
 def test_of_many_examples_some_plan_and_all_train(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(branching_forests, "PLANNING_EXAMPLES", 600)
-    wanted = planned().wanted
+    wanted = planned().wanted()
     assert len(wanted) > 20
     assert np.unique(np.concatenate([rows for features, rows in wanted if features.size == 2])).size == CUBE.y.size
 
@@ -75,7 +75,7 @@ def test_examples_part_no_more_where_they_are_few() -> None:
 def test_examples_without_weight_plan_nothing() -> None:
     used = np.arange(CUBE.y.size) % 2 == 0
     plans = [planned(replace(CUBE, y=y), weight=used.astype(float)) for y in (CUBE.y, np.where(used, CUBE.y, 0))]
-    one, two = ([features.tolist() for features, _ in each.wanted] for each in plans)
+    one, two = ([features.tolist() for features, _ in each.wanted()] for each in plans)
     assert one == two
 
 
@@ -89,11 +89,11 @@ def test_what_columns_of_one_feature_tell_is_added_up() -> None:
 
 
 def test_a_unit_that_costs_much_is_bought_late() -> None:
-    first = next(features for features, _ in planned().wanted if features.size == 1)
+    first = next(features for features, _ in planned().wanted() if features.size == 1)
     costs = np.ones(20, dtype=int)
     costs[first] = 1000
     dear = planned(costs=FeatureCosts(costs.tolist()))
-    assert not any(first in features for features, _ in dear.wanted if features.size < 20)
+    assert not any(first in features for features, _ in dear.wanted() if features.size < 20)
 
 
 def test_it_is_on_the_frontier_where_examples_need_different_features() -> None:

@@ -46,7 +46,7 @@ def seller_for(costs: FeatureCosts) -> Seller:
 
 def dummy_cascades(whole: Part, costs: FeatureCosts) -> list[tuple[Stage, ...]]:
     plans = ContextCascades(whole, seller_for(costs))
-    return plans.stages(["model"] * len(plans.wanted))
+    return plans.cascades(["model"] * len(plans.wanted()))
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ def test_trees_do_not_depend_on_bundles(seed: int, kind: str, monkeypatch: pytes
         if kind == "classes":
             grower = Grower(Entropy(), max_leaf_nodes=12, price_weight=0.01)
             state = AcquisitionState.per_example(costs, 400)
-            trees = grower.grow_classifier(coded, y, 3, state, seed=seed)
+            trees = grower.grow_classifiers(coded, y, 3, state, seeds=[seed])
         else:
             grower = Grower(Gradient(1.0), max_leaf_nodes=12, price_weight=0.01)
             state = AcquisitionState.per_example(costs, 400)
@@ -70,6 +70,6 @@ def test_what_all_examples_of_a_node_have_bought_is_free_whatever_they_weigh(see
         state.bought[(X[:, 0] > 0) & (X[:, 2] > -1), 1] = True
         state.bought[X[:, 3] > -0.5, 2] = True
         grower = Grower(Entropy(), price_weight=1e15, min_samples_leaf=60)
-        return grower.grow_classifier(coded, y, 2, state, weights=weights / unit, seed=seed).feature
+        return grower.grow_classifiers(coded, y, 2, state, weights=(weights / unit)[None], seeds=[seed]).feature
 
     np.testing.assert_array_equal(grown(10), grown(1))

@@ -46,7 +46,9 @@ def test_for_gradients_it_is_the_best_of_all_sets(seed: int, missing: float) -> 
         return sum(gradient[part].sum() ** 2 / (hessian[part].sum() + l2) for part in (side, ~side))
 
     grower = Grower(Gradient(l2), max_leaf_nodes=2, price_weight=0.0)
-    tree = grower.grow_regressor(coded, gradient, hessian, AcquisitionState.per_tree(FeatureCosts.uniform(1)))
+    tree = grower.grow_regressors(
+        coded, gradient[None], hessian[None], AcquisitionState.per_tree(FeatureCosts.uniform(1))
+    )
     assert gain(sides_of_the_root(X, tree)) == pytest.approx(max(map(gain, all_sides(X))))
 
 
@@ -62,8 +64,8 @@ def test_for_two_classes_it_is_the_best_of_all_sets(seed: int, impurity: Gini | 
         counts = [np.bincount(labels[part], weights[part], 2) for part in (side, ~side)]
         return sum(impurity.of(count) * count.sum() for count in counts)
 
-    tree = Grower(impurity, max_leaf_nodes=2, price_weight=0.0).grow_classifier(
-        coded, labels, 2, AcquisitionState.per_tree(FeatureCosts.uniform(1)), weights=weights
+    tree = Grower(impurity, max_leaf_nodes=2, price_weight=0.0).grow_classifiers(
+        coded, labels, 2, AcquisitionState.per_tree(FeatureCosts.uniform(1)), weights=weights[None]
     )
     assert left_over(sides_of_the_root(X, tree)) == pytest.approx(min(map(left_over, all_sides(X))))
 
@@ -72,7 +74,7 @@ def test_with_three_classes_one_of_them_can_be_told_from_the_others() -> None:
     X = np.repeat(np.arange(N_CATEGORIES, dtype=np.float32), 10)[:, None]
     labels = np.repeat([0, 2, 1, 0, 2, 1], 10)
     coded = CodedExamples.from_examples(X, None, np.array([True]))
-    tree = Grower(Gini(), price_weight=0.0).grow_classifier(
+    tree = Grower(Gini(), price_weight=0.0).grow_classifiers(
         coded, labels, 3, AcquisitionState.per_tree(FeatureCosts.uniform(1))
     )
     assert tree.n_nodes == 5
@@ -84,8 +86,8 @@ def test_categories_of_no_example_go_where_missing_ones_go() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 9, size=(200, 1)).astype(np.float32)
     coded = CodedExamples.from_examples(X, None, np.array([True]))
-    tree = Grower(Gradient(1.0), max_leaf_nodes=5, price_weight=0.0).grow_regressor(
-        coded, rng.normal(size=200), np.ones(200), AcquisitionState.per_tree(FeatureCosts.uniform(1))
+    tree = Grower(Gradient(1.0), max_leaf_nodes=5, price_weight=0.0).grow_regressors(
+        coded, rng.normal(size=200)[None], np.ones(200)[None], AcquisitionState.per_tree(FeatureCosts.uniform(1))
     )
     forest = forest_of([tree], 1, None, "squared_error")
     leaves = forest.leaves(np.array([[np.nan], [99], [-3]], dtype=np.float32))[0]

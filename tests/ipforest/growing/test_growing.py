@@ -85,7 +85,9 @@ def test_every_split_has_the_least_risk_of_all(criterion, seed, missing, costs, 
         state.record(np.random.default_rng(seed).random(X.shape) < 0.4)
     before = state.bought.copy()
     grower = Grower(impurity, reduction, price_weight=0.3, max_depth=4, min_samples_leaf=min_samples_leaf)
-    tree = grower.grow_classifier(CodedExamples.from_examples(X), labels, 3, state, weights=weights, seed=seed)
+    tree = grower.grow_classifiers(
+        CodedExamples.from_examples(X), labels, 3, state, weights=weights[None], seeds=[seed]
+    )
     owned = units_above(tree, costs)
     for node, members in members_of_nodes(tree, X).items():
         assert tree.n_samples[node] == members.size
@@ -122,7 +124,7 @@ def test_classification_trees_are_those_of_scikit_learn(criterion, seed):
     reference.fit(X, labels, sample_weight=weights)
     impurity = Entropy() if criterion == "entropy" else Gini()
     grower = Grower(impurity, min_samples_leaf=5, price_weight=0)
-    tree = grower.grow_classifier(CodedExamples.from_examples(X), labels, 3, no_price(5), weights=weights)
+    tree = grower.grow_classifiers(CodedExamples.from_examples(X), labels, 3, no_price(5), weights=weights[None])
     assert shape_of(tree) == shape_of_sklearn(reference.tree_)
 
 
@@ -132,7 +134,7 @@ def test_regression_trees_are_those_of_scikit_learn(options, seed):
     X, target = smooth_data(seed)
     reference = DecisionTreeRegressor(min_samples_leaf=4, random_state=0, **options).fit(X, target)
     grower = Grower(Gradient(), price_weight=0, min_samples_leaf=4, **options)
-    tree = grower.grow_regressor(CodedExamples.from_examples(X), -target, np.ones(len(X)), no_price(5))
+    tree = grower.grow_regressors(CodedExamples.from_examples(X), -target[None], np.ones(len(X))[None], no_price(5))
     assert shape_of(tree) == shape_of_sklearn(reference.tree_)
     forest = forest_of([tree], 5, None, "squared_error")
     np.testing.assert_allclose(forest.predict(X), reference.predict(X), rtol=1e-9)
@@ -156,7 +158,7 @@ def test_bins_of_few_values_are_the_values():
     X, labels = grid_data(0, n_samples=500, missing=0.1)
     grower = Grower(Entropy(), price_weight=0)
     exact_tree, binned = (
-        grower.grow_classifier(CodedExamples.from_examples(X, bins), labels, 3, no_price(4)) for bins in (None, 255)
+        grower.grow_classifiers(CodedExamples.from_examples(X, bins), labels, 3, no_price(4)) for bins in (None, 255)
     )
     assert shape_of(exact_tree) == shape_of(binned)
 
@@ -184,7 +186,7 @@ def test_a_coarsely_binned_tree_is_nearly_as_good():
     labels = (target > 0).astype(int)
     forests = [
         forest_of(
-            [Grower(Entropy(), price_weight=0, max_depth=6).grow_classifier(
+            [Grower(Entropy(), price_weight=0, max_depth=6).grow_classifiers(
                 CodedExamples.from_examples(X[:1000], bins), labels[:1000], 2, no_price(5)
             )],
             5,
@@ -202,11 +204,11 @@ def test_missing_values_go_where_they_help():
     X = rng.normal(size=(300, 2)).astype(np.float32)
     X[:100, 0] = np.nan
     labels = np.where(np.isnan(X[:, 0]), 1, (X[:, 0] > 0).astype(int))
-    tree = Grower(Entropy(), price_weight=0).grow_classifier(CodedExamples.from_examples(X), labels, 2, no_price(2))
+    tree = Grower(Entropy(), price_weight=0).grow_classifiers(CodedExamples.from_examples(X), labels, 2, no_price(2))
     assert tree.n_nodes == 3
     assert not tree.missing_left[0]
     only_missing = np.where(np.isnan(X[:, 0]), 1, 0)
-    tree = Grower(Entropy(), price_weight=0).grow_classifier(
+    tree = Grower(Entropy(), price_weight=0).grow_classifiers(
         CodedExamples.from_examples(X), only_missing, 2, no_price(2)
     )
     assert (tree.n_nodes, tree.threshold[0]) == (3, np.inf)
@@ -217,7 +219,7 @@ def test_missing_values_go_where_they_help():
 def test_unseen_missing_values_go_with_the_majority():
     X = np.array([[0], [1], [2], [3]], dtype=np.float32)
     for labels, left in (([0, 0, 0, 1], True), ([0, 1, 1, 1], False)):
-        tree = Grower(Gini(), price_weight=0).grow_classifier(
+        tree = Grower(Gini(), price_weight=0).grow_classifiers(
             CodedExamples.from_examples(X), np.array(labels), 2, no_price(1)
         )
         assert tree.missing_left[0] == left
@@ -244,8 +246,8 @@ def test_sums_passed_to_children_are_those_of_their_examples():
     X = rng.integers(0, 3, size=(4000, 6)).astype(np.float32)
     gradients = rng.normal(size=4000) + X[:, 0] * X[:, 1] - X[:, 2]
     tables, sorting = (
-        Grower(Gradient(1.0), price_weight=0, max_depth=6, max_leaf_nodes=leaves).grow_regressor(
-            CodedExamples.from_examples(X), gradients, np.ones(4000), no_price(6)
+        Grower(Gradient(1.0), price_weight=0, max_depth=6, max_leaf_nodes=leaves).grow_regressors(
+            CodedExamples.from_examples(X), gradients[None], np.ones(4000)[None], no_price(6)
         )
         for leaves in (None, 64)
     )
@@ -261,7 +263,7 @@ def test_random_cuts_lie_inside_the_node_and_follow_the_seed():
     labels = (target > 0).astype(int)
     coded = CodedExamples.from_examples(X)
     grower = Grower(ThresholdPairs(0), "minimax", random_cuts=True)
-    trees = [grower.grow_classifier(coded, labels, 2, no_price(5), seed=seed) for seed in (0, 0, 1)]
+    trees = [grower.grow_classifiers(coded, labels, 2, no_price(5), seeds=[seed]) for seed in (0, 0, 1)]
     assert shape_of(trees[0]) == shape_of(trees[1]) != shape_of(trees[2])
     for node, members in members_of_nodes(trees[0], X).items():
         if trees[0].left[node] >= 0:
@@ -274,13 +276,13 @@ def test_an_example_drawn_twice_counts_twice_in_the_number_of_random_cuts():
     X, labels = X[:300], (target[:300] > 0).astype(int)
     grower = Grower(ThresholdPairs(0), "minimax", random_cuts=True, max_depth=3)
     drawn, repeated = (
-        grower.grow_classifier(
+        grower.grow_classifiers(
             CodedExamples.from_examples(np.repeat(X, copies, axis=0)),
             np.repeat(labels, copies),
             2,
             no_price(5),
-            weights=np.full(300 * copies, 2.0 / copies),
-            seed=3,
+            weights=np.full(300 * copies, 2.0 / copies)[None],
+            seeds=[3],
         )
         for copies in (1, 2)
     )
@@ -293,7 +295,7 @@ def test_between_classes_that_a_gap_parts_random_thresholds_fill_the_gap():
     coded = CodedExamples.from_examples(X)
     grower = Grower(ThresholdPairs(0), "minimax", random_cuts=True)
     labels = np.array([0, 0, 1, 1])
-    trees = [grower.grow_classifier(coded, labels, 2, no_price(1), seed=seed) for seed in range(300)]
+    trees = [grower.grow_classifiers(coded, labels, 2, no_price(1), seeds=[seed]) for seed in range(300)]
     thresholds = np.array([tree.threshold[0] for tree in trees])
     counts, _ = np.histogram(thresholds, bins=4, range=(0.1, 0.9))
     assert counts.sum() == 300
@@ -306,8 +308,8 @@ def test_random_subsets_hide_features():
     labels = (X[:, 0] > 0).astype(int)
     coded = CodedExamples.from_examples(X)
     roots = {
-        int(Grower(Entropy(), price_weight=0, max_features=1).grow_classifier(
-            coded, labels, 2, no_price(3), seed=seed
+        int(Grower(Entropy(), price_weight=0, max_features=1).grow_classifiers(
+            coded, labels, 2, no_price(3), seeds=[seed]
         ).feature[0])
         for seed in range(20)
     }  # fmt: skip
@@ -319,7 +321,7 @@ def test_constant_features_do_not_use_up_the_subset():
     X[:, 1:] = 1.0
     labels = (X[:, 0] > 0).astype(int)
     grower = Grower(Entropy(), price_weight=0, max_features=1)
-    tree = grower.grow_classifier(CodedExamples.from_examples(X), labels, 2, no_price(5))
+    tree = grower.grow_classifiers(CodedExamples.from_examples(X), labels, 2, no_price(5))
     assert shape_of(tree)[0][0] == 0
 
 
@@ -330,12 +332,12 @@ def test_what_was_bought_is_free():
     costs = FeatureCosts([1, 1, 1, 1, 1000])
     for state, owned in ((AcquisitionState.per_ensemble(costs), 1), (AcquisitionState.per_example(costs, len(X)), 400)):
         grower = Grower(Gini(), price_weight=1e6)
-        assert grower.grow_classifier(coded, labels, 2, state).n_nodes == 1
+        assert grower.grow_classifiers(coded, labels, 2, state).n_nodes == 1
         usage = np.zeros(X.shape, dtype=int)
         usage[:, 4] = 2
         state.record(usage)
         assert state.bought.sum() == owned
-        tree = grower.grow_classifier(coded, labels, 2, state)
+        tree = grower.grow_classifiers(coded, labels, 2, state)
         assert tree.n_nodes > 1
         assert set(tree.feature[tree.left >= 0]) == {4}
 
@@ -349,7 +351,7 @@ def test_a_unit_is_priced_by_those_who_lack_it():
     state.record(usage)
     gain = Entropy().of(np.bincount(labels)) * len(X)
     for price_weight, n_nodes in ((gain / 100 * 1.01, 1), (gain / 100 * 0.99, 3)):
-        tree = Grower(Entropy(), price_weight=price_weight).grow_classifier(
+        tree = Grower(Entropy(), price_weight=price_weight).grow_classifiers(
             CodedExamples.from_examples(X), labels, 2, state
         )
         assert tree.n_nodes == n_nodes
@@ -364,13 +366,13 @@ def test_section_24_takes_depth_2_for_a_few_errors_and_depth_10_for_none():
     coded, table = section_24()
     grower = Grower(ThresholdPairs(0), "minimax", max_depth=2)
     state = AcquisitionState.per_tree(FeatureCosts.uniform(10), free_on_path=False)
-    shallow = forest_of([grower.grow_classifier(coded, table.labels, 4, state)], 10, np.arange(4), "threshold-pairs")
+    shallow = forest_of([grower.grow_classifiers(coded, table.labels, 4, state)], 10, np.arange(4), "threshold-pairs")
     X = table.features.astype(np.float32)
     assert np.mean(shallow.predict(X) != table.labels) == 4 / 1024
     assert shallow.cost(X, state.costs).max() == 2
     for depth, errors in ((9, True), (10, False)):
         grower = Grower(ThresholdPairs(0), "minimax", max_depth=depth)
-        tree = grower.grow_classifier(coded, table.labels, 4, state)
+        tree = grower.grow_classifiers(coded, table.labels, 4, state)
         forest = forest_of([tree], 10, np.arange(4), "threshold-pairs")
         assert np.any(forest.predict(X) != table.labels) == errors
 
@@ -387,7 +389,7 @@ def test_max_cost_is_within_the_bound_of_theorem_22(seed, alpha):
     X = table.features.astype(np.float32)
     n_classes = int(table.labels.max()) + 1
     state = AcquisitionState.per_tree(costs, free_on_path=False)
-    tree = grower.grow_classifier(CodedExamples.from_examples(X), table.labels, n_classes, state)
+    tree = grower.grow_classifiers(CodedExamples.from_examples(X), table.labels, n_classes, state)
     forest = forest_of([tree], 4, np.arange(n_classes), "threshold-pairs")
     worst = forest.cost(X, costs).max()
     counts = table.counts(np.arange(12))
@@ -422,13 +424,13 @@ def test_bad_data_are_refused():
     X, labels = grid_data(0)
     coded = CodedExamples.from_examples(X)
     with pytest.raises(ValueError, match="weights: expected an example of positive weight, got none"):
-        Grower(Entropy()).grow_classifier(coded, labels, 3, no_price(4), weights=np.zeros(len(X)))
+        Grower(Entropy()).grow_classifiers(coded, labels, 3, no_price(4), weights=np.zeros(len(X))[None])
     with pytest.raises(ValueError, match="max_bins: expected None or 2..255, got 256".replace(".", r"\.")):
         CodedExamples.from_examples(X, 256)
     with pytest.raises(ValueError, match="impurity: expected one of class counts, got Gradient"):
-        Grower(Gradient()).grow_classifier(coded, labels, 3, no_price(4))
+        Grower(Gradient()).grow_classifiers(coded, labels, 3, no_price(4))
     with pytest.raises(ValueError, match="impurity: expected Gradient, got entropy"):
-        Grower(Entropy()).grow_regressor(coded, X[:, 0], X[:, 0], no_price(4))
+        Grower(Entropy()).grow_regressors(coded, X[:, 0][None], X[:, 0][None], no_price(4))
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ def test_exclusive_or_is_found_among_noise() -> None:
     forest = forest_of([tree], 8, np.array([0, 1]), "gini")
     assert np.mean(forest.predict(X) == y) > 0.97
     free = AcquisitionState.per_tree(FeatureCosts([0] * 8))
-    myopic = Grower(Gini(), max_depth=2).grow_classifier(CodedExamples.from_examples(X), y, 2, free)
+    myopic = Grower(Gini(), max_depth=2).grow_classifiers(CodedExamples.from_examples(X), y, 2, free)
     assert np.mean(forest_of([myopic], 8, np.array([0, 1]), "gini").predict(X) == y) < 0.8
 
 

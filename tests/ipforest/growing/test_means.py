@@ -20,7 +20,7 @@ def data(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_nodes_are_those_of_scikit_learn(seed: int) -> None:
     X, y, weight = data(seed)
     grower = Grower(Variance(), max_depth=4, min_samples_leaf=3, price_weight=0.0)
-    tree = grower.grow_means(CodedExamples.from_examples(X, None), y, FREE, weights=weight, seed=seed)
+    tree = grower.grow_many_means(CodedExamples.from_examples(X, None), y, FREE, weights=weight[None], seeds=[seed])
     seen = weight > 0
     peer = DecisionTreeRegressor(max_depth=4, min_samples_leaf=3).fit(X[seen], y[seen], weight[seen])
     forest, other = forest_of([tree], 3, None, "squared_error"), Forest.from_sklearn(peer)
@@ -32,7 +32,7 @@ def test_nodes_are_those_of_scikit_learn(seed: int) -> None:
 def test_a_tree_of_one_random_cut_and_one_with_lookahead_know_their_variances() -> None:
     X, y, weight = data(0)
     random = Grower(Variance(), one_random_cut=True, max_depth=3, price_weight=0.0)
-    grown = random.grow_means(CodedExamples.from_examples(X, 64), y, FREE, weights=weight)
+    grown = random.grow_many_means(CodedExamples.from_examples(X, 64), y, FREE, weights=weight[None])
     for tree in (grown, LookaheadGrower().grow_means(X, y, weight)):
         forest = forest_of([tree], 3, None, "squared_error")
         leaves = forest.leaves(X)[0]
@@ -52,7 +52,7 @@ def test_prices_are_paid_from_what_a_split_gains() -> None:
     coded, costs = CodedExamples.from_examples(X, None), FeatureCosts([1])
     for weight, n_nodes in ((0.499, 3), (0.501, 1)):
         grower = Grower(Variance(), price_weight=weight)
-        assert grower.grow_means(coded, y, AcquisitionState.per_example(costs, 40)).n_nodes == n_nodes
+        assert grower.grow_many_means(coded, y, AcquisitionState.per_example(costs, 40)).n_nodes == n_nodes
 
 
 def test_lookahead_finds_what_tells_nothing_alone() -> None:
@@ -66,6 +66,6 @@ def test_lookahead_finds_what_tells_nothing_alone() -> None:
 def test_impurities_for_means_are_checked() -> None:
     X, y, _ = data(0)
     with pytest.raises(ValueError, match=r"^impurity: expected Variance, got gini$"):
-        Grower(Gini()).grow_means(CodedExamples.from_examples(X, 8), y, FREE)
+        Grower(Gini()).grow_many_means(CodedExamples.from_examples(X, 8), y, FREE)
     with pytest.raises(ValueError, match=r"^l2: expected 0, as a leaf predicts the mean, got 1$"):
         Variance(1)

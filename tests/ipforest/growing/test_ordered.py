@@ -136,7 +136,9 @@ def test_examples_of_weight_0_end_nowhere_where_their_values_are_not_given() -> 
     X = np.arange(8.0, dtype=np.float32)[:, None]
     weights = np.array([1, 0, 1, 1, 1, 1, 0, 1])
     state = AcquisitionState.per_tree(FeatureCosts([0]))
-    tree = Grower(Gini()).grow_classifier(CodedExamples.from_examples(X), np.arange(8) // 4, 2, state, weights=weights)
+    tree = Grower(Gini()).grow_classifiers(
+        CodedExamples.from_examples(X), np.arange(8) // 4, 2, state, weights=weights[None]
+    )
     assert tree.ends.tolist() == [[1, -1, 1, 1, 2, 2, -1, 2]]
 
 

@@ -14,7 +14,7 @@ GROWER = Grower(Gini(), one_random_cut=True, max_depth=1, price_weight=0.0)
 def stump(X: Any, labels: Any, seed: int, grower: Grower = GROWER) -> Any:
     coded = CodedExamples.from_examples(np.asarray(X, dtype=np.float32))
     free = AcquisitionState.per_tree(FeatureCosts([0] * coded.n_features))
-    return grower.grow_classifier(coded, np.asarray(labels), 2, free, seed=seed)
+    return grower.grow_classifiers(coded, np.asarray(labels), 2, free, seeds=[seed])
 
 
 def test_cuts_are_uniform_between_the_ends() -> None:

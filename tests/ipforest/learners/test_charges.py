@@ -27,7 +27,7 @@ def crossed(charge: str, weight: float) -> list[int]:
     target = 10.0 * X[:, 0] + X[:, 1]
     state = AcquisitionState.per_ensemble(FeatureCosts([0, 1]), charge=charge)
     grower = Grower(Gradient(), max_depth=2, price_weight=weight)
-    tree = grower.grow_regressor(CodedExamples.from_examples(X), -target, np.ones(16), state)
+    tree = grower.grow_regressors(CodedExamples.from_examples(X), -target[None], np.ones(16)[None], state)
     return tree.feature.tolist()
 
 
@@ -44,7 +44,7 @@ def staircase(charge: str, weight: float) -> int:
     target = np.array([0.0, 1.0, 3.0, 4.0]).repeat(4)
     state = AcquisitionState.per_ensemble(FeatureCosts([1]), charge=charge)
     grower = Grower(Gradient(), max_depth=2, price_weight=weight)
-    tree = grower.grow_regressor(CodedExamples.from_examples(X), -target, np.ones(16), state)
+    tree = grower.grow_regressors(CodedExamples.from_examples(X), -target[None], np.ones(16)[None], state)
     return int((tree.left >= 0).sum())
 
 
@@ -60,7 +60,7 @@ def test_on_another_path_the_tree_charges_once() -> None:
     for charge in CHARGES:
         state = AcquisitionState.per_ensemble(FeatureCosts([0, 1]), charge=charge)
         grower = Grower(Gradient(), max_depth=2, price_weight=5)
-        tree = grower.grow_regressor(CodedExamples.from_examples(1 - X), -target, np.ones(32), state)
+        tree = grower.grow_regressors(CodedExamples.from_examples(1 - X), -target[None], np.ones(32)[None], state)
         found[charge] = tree.feature[:3].tolist()
     assert found == {"path": [0, 1, -1], "tree": [0, 1, 1], "node": [0, 1, -1]}
 
@@ -70,7 +70,7 @@ def test_a_tree_that_pays_once_has_no_limit_of_leaves() -> None:
     X = np.arange(8, dtype=np.float32).reshape(4, 2)
     grower = Grower(Gini(), max_leaf_nodes=3)
     with pytest.raises(ValueError, match=r"^max_leaf_nodes: expected None where a tree pays once .*, got 3$"):
-        grower.grow_classifier(CodedExamples.from_examples(X), np.array([0, 0, 1, 1]), 2, state)
+        grower.grow_classifiers(CodedExamples.from_examples(X), np.array([0, 0, 1, 1]), 2, state)
 
 
 @pytest.mark.parametrize("model", [GreedyMiser(2), GreedyMiserRegressor(2)])

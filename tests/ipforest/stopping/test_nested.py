@@ -4,14 +4,22 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import proofs
 from ipforest import FeatureCosts, NestedCascade, NestedStages
+from ipforest.session import Sessions
 from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.threshold_stopping import ThresholdStopping
@@ -121,6 +129,42 @@ def test_the_cap_ends_the_cascade() -> None:
     model = NestedCascade(SMALL, max_cost=3, random_state=0).fit(X[TRAINED], Y[TRAINED])
     assert model.paths_.n_stages == 4
     assert model.cost(X[TEST]).max() <= 3
+
+
+@pytest.mark.parametrize(
+    ("model", "takes"),
+    [
+        (make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()), True),
+        (make_pipeline(StandardScaler(), SimpleImputer(), LogisticRegression()), True),
+        (make_pipeline("passthrough", HistGradientBoostingClassifier(max_iter=3)), True),
+        (GridSearchCV(HistGradientBoostingClassifier(max_iter=3), {"max_leaf_nodes": [3, 4]}), True),
+        (make_pipeline(StandardScaler(), LogisticRegression()), False),
+        (LogisticRegression(), False),
+    ],
+)
+def test_missing_values_are_taken_where_the_model_or_its_imputer_takes_them(model: Any, takes: bool) -> None:
+    table = X[:, :3].copy()
+    table[::7, 1] = np.nan
+    cascade = NestedCascade(model, random_state=0)
+    if not takes:
+        with pytest.raises(ValueError, match="NaN"):
+            cascade.fit(table, Y)
+        return
+    session = cascade.fit(table, Y).session()
+    while session.next_unit is not None:
+        session.tell(None)
+    assert session.answer in (0, 1)
+    assert cascade.score(table, Y) > 0.8
+
+
+@pytest.mark.parametrize("cap", [7.5, 8, 9, 9.5])
+def test_a_session_ends_where_only_a_part_of_the_next_stage_can_be_paid(cascade: NestedCascade, cap: float) -> None:
+    rows = X[TEST][:40]
+    policy = cascade.policy().stopped(cascade.rule_, -np.inf)
+    sessions = Sessions(policy, cascade._seller(), len(rows), max_cost=cap).see(rows)
+    affordable = [stage for stage in cascade.stages_ if stage.features.size <= cap]
+    np.testing.assert_array_equal(sessions.outputs, affordable[-1].outputs(rows, None))
+    assert (sessions.paid == np.floor(cap)).all()
 
 
 @pytest.mark.slow

@@ -3,10 +3,12 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
-from ipforest import FeatureCosts
+from ipforest import FeatureCosts, NestedCascade, NestedStages
 from ipforest.session import Seller
 from ipforest.stopping.unit_order import by_price, features_of_units, prices_left
 
@@ -60,3 +62,14 @@ def test_features_of_a_unit_follow_one_another_around(costs: FeatureCosts) -> No
         while (following := int(follows[around[-1]])) != feature:
             around.append(following)
         assert sorted(around) == np.flatnonzero(brings[:, costs.first_unit[feature]]).tolist()
+
+
+@pytest.mark.parametrize("order", ["importance", "path"])
+def test_what_tells_most_about_the_examples_of_most_weight_comes_first(order: str) -> None:
+    random = np.random.default_rng(5)
+    X, few = random.integers(0, 2, (600, 9)).astype(float), np.arange(600) % 4 == 0
+    y = np.where(few, X[:, 1], X[:, 0]).astype(int)
+    for weight, first in ((None, 0), (np.where(few, 50.0, 1.0), 1)):
+        stages = NestedStages(order=order)
+        model = NestedCascade(DecisionTreeClassifier(random_state=0), stages=stages, random_state=0)
+        assert model.fit(X, y, sample_weight=weight).units_[0].features == (first,)

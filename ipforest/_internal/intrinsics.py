@@ -1,9 +1,10 @@
-"""Atomic access to an array of int64 that several kernels share; numba itself has it for GPUs only."""
+"""Instructions that numba has for GPUs only: atomic access to an array of int64 that kernels share, the lowest bit."""
 
 from collections.abc import Callable
 from platform import machine
 from typing import Any, TypeAlias, cast
 
+import numba
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -54,6 +55,17 @@ def _lower_pause(typing_context: Any) -> Lowering:
     return types.void(), lower
 
 
+def _lower_lowest_bit(typing_context: Any, bits: Any) -> Lowering:
+    def lower(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), lower
+
+
+def _lowest_bit(bits: int) -> int:
+    return (int(bits) & -int(bits)).bit_length() - 1
+
+
 fetch_add = cast("Callable[[Array, int, int], int]", intrinsic(_lower_fetch_add))
 """Add to an entry and return what it was; a thread that reads the sum sees what was written before."""
 
@@ -65,3 +77,6 @@ compare_and_swap = cast("Callable[[Array, int, int, int], bool]", intrinsic(_low
 
 pause = cast("Callable[[], None]", intrinsic(_lower_pause))
 """Leave the core to its other thread for a moment, in a loop that waits; processors other than x86 do without."""
+
+lowest_bit = _lowest_bit if numba.config.DISABLE_JIT else cast("Callable[[int], int]", intrinsic(_lower_lowest_bit))
+"""Return the number of the lowest bit that is set; some bit must be."""

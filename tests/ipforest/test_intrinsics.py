@@ -4,25 +4,25 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ipforest._internal import atomics as _atomics
+from ipforest._internal import intrinsics as _intrinsics
 from ipforest._internal.kernels import njit
 
 
 @njit
 def add_and_see(board, amount):
-    before = _atomics.fetch_add(board, 1, amount)
-    return before, _atomics.load(board, 1)
+    before = _intrinsics.fetch_add(board, 1, amount)
+    return before, _intrinsics.load(board, 1)
 
 
 @njit
 def swap(board, expected, new):
-    return _atomics.compare_and_swap(board, 2, expected, new)
+    return _intrinsics.compare_and_swap(board, 2, expected, new)
 
 
 @njit
 def count_to(board, n):
     for _ in range(n):
-        _atomics.fetch_add(board, 0, 1)
+        _intrinsics.fetch_add(board, 0, 1)
 
 
 def test_each_does_what_its_name_says():
