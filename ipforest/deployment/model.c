@@ -4,7 +4,8 @@
    where a number is predicted. read(feature, context) gives the value of a feature, NAN where it is missing; that of a
    category is its place in model_categories, from model_first_category[feature] on. It is called when the feature is
    bought, at most once per feature; what is not called for need not be computed. output[N_OUTPUTS] gets the probability
-   of each class, or the number; bought[N_FEATURES] whether each feature was asked for. Both may be NULL.
+   of each class, or the number; bought[N_FEATURES] whether each feature was bought and looked at: of those that come
+   together, some may only be read. Both may be NULL.
 
    model_cost(bought) adds up the prices. model_predict_batch(X, n, label, output, bought) predicts the rows of a table
    X[n][N_FEATURES]. */
@@ -186,12 +187,11 @@ static void buy(struct example *e, int feature)
 {
     if (e->known[feature])
         return;
-    e->bought[feature] = true;
     for (int f = 0; f < N_FEATURES; f++)
         if (unit_of[f][0] == unit_of[feature][0] && !e->known[f]) {
             double x = e->read(f, e->context);
             e->x[f] = is_whole[f] && floor(x) < x ? NAN : x;
-            e->known[f] = true;
+            e->known[f] = e->bought[f] = true;
         }
     give_up(e);
 }
@@ -562,7 +562,7 @@ int model_predict(model_read read, void *context, double *output_or_null, bool *
     for (int k = 0; k < N_OUTPUTS && output_or_null != NULL; k++)
         output_or_null[k] = output[k];
     for (int f = 0; f < N_FEATURES && bought != NULL; f++)
-        bought[f] = e.bought[f];
+        bought[f] = e.bought[f] && e.tested[f];
     return classifies ? decided(output) : 0;
 }
 

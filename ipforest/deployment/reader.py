@@ -23,7 +23,7 @@ LINKS: dict[str, Callable[[Any], Any]] = {
 
 
 class Answer(NamedTuple):
-    """A class or a target, the probabilities of classes, what was asked for in order, and what was paid."""
+    """A class or a target, the probabilities of classes, what was bought and looked at in order, and what was paid."""
 
     label: Any
     probabilities: Any
@@ -56,14 +56,24 @@ def onward(place: int, following: int) -> int:
     return int(following)
 
 
-def number_of(cell: Any, coding: dict[str, Any], column: Any) -> float:
-    """Return the number that stands for a cell; a text is not itself one where there are names."""
-    names, is_gap = coding["names"], cell is None or cell != cell
-    number = coding["numbers"][names.index(cell)] if cell in names else coding["missing" if is_gap else "others"]
+def as_number(name: Any) -> Any:
+    """Return the number that a text says, or what is no such text."""
     try:
-        return float(number if number != "itself" else "nan" if names and isinstance(cell, str) else cell)
+        return float(name)
     except (TypeError, ValueError):
-        raise ValueError(f"{column}: expected {names or 'a number'}, got {cell!r}") from None
+        return name
+
+
+def number_of(cell: Any, coding: dict[str, Any], column: Any) -> float:
+    """Return the number that stands for a cell; where there are names, it is itself one only if all are words."""
+    names, is_text, is_gap = coding["names"], isinstance(cell, str), cell is None or cell != cell
+    known = names if is_text or coding["others"] != "itself" else [*map(as_number, names)]
+    number = coding["numbers"][known.index(cell)] if cell in known else coding["missing" if is_gap else "others"]
+    if number == "itself":
+        number = "nan" if names and (is_text or not all(isinstance(name, str) for name in known)) else cell
+    if not isinstance(number := as_number(number), float):
+        raise ValueError(f"{column}: expected {names or 'a number'}, got {cell!r}")
+    return number
 
 
 class Known:
@@ -81,8 +91,8 @@ class Known:
         self.tested.update(features)
         for feature in features:
             if not self.known[feature]:
-                self.bought.append(feature)
                 for each in np.flatnonzero(self._units[:, 0] == self._units[feature, 0]).tolist():
+                    self.bought.append(each)
                     number, self.known[each] = self._number(each), True
                     self.values[each] = np.nan if self._document["whole"][each] and number % 1 > 0 else number
                 self._give_up()
@@ -249,7 +259,7 @@ class Model:
         for each in self._document["calibrations"]:
             outputs = calibrated(each, len(example.tested), outputs)
         label = outputs[0] if self.classes is None else self.classes[self._place(outputs)]
-        bought = [table["columns"][table["source"][each]] for each in example.bought] if table else example.bought
+        bought = (table["columns"][table["source"][n]] if table else n for n in example.bought if n in example.tested)
         return Answer(label, outputs, tuple(dict.fromkeys(bought)), example.paid)
 
     def predict(self, X: Any) -> list[Any]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, IntArray, checked_array
+from ipforest._internal.arrays import DAMAGED, Array, BoolArray, IntArray, checked_array, one_line
+from ipforest.ensemble.packing import deflated, inflated
 
 __all__ = ["CategorySets", "Members"]
+
+SMALL = 2**10
+"""Sets of fewer bytes are not packed: that would take more."""
 
 Members = tuple[npt.ArrayLike, bool]
 """What a set lists, and whether it holds all other categories in place of these."""
@@ -55,6 +59,26 @@ class CategorySets:
         same = number_of_set[1:] == number_of_set[:-1]
         if np.any(starts < 0) or np.any(self.listed[1:][same] <= self.listed[:-1][same]):
             raise ValueError("listed: expected ascending categories >= 0 in each set, got other values")
+
+    def __getstate__(self) -> dict[str, Any] | list[Any]:
+        """Give the arrays, packed if they are large."""
+        if self.nbytes < SMALL:
+            return [self.offsets, self.listed, self.others]
+        arrays = {"sizes": np.diff(self.offsets), "listed": self.listed, "others": self.others}
+        return {"packed": deflated(arrays)}
+
+    def __setstate__(self, state: Any) -> None:
+        try:
+            if isinstance(state, dict):
+                arrays = inflated(state["packed"])
+                offsets = np.concatenate([[0], np.cumsum(arrays["sizes"], dtype=np.int64)])
+                state = offsets, arrays["listed"], arrays["others"]
+            offsets, listed, others = state
+        except DAMAGED as problem:
+            raise ValueError(f"left_categories: expected packed sets, got: {one_line(problem)}") from None
+        for name, values in (("offsets", offsets), ("listed", listed), ("others", others)):
+            object.__setattr__(self, name, values)
+        self.__post_init__()
 
     @classmethod
     def of(cls, sets: Iterable[Members]) -> Self:

@@ -23,7 +23,7 @@ from ipforest._internal.arrays import FREE_BYTES, Array, BoolArray, FloatArray, 
 from ipforest._internal.distinct_rows import distinct_rows
 from ipforest._internal.kernels import njit
 
-__all__ = ["pack", "unpack", "without_counts"]
+__all__ = ["deflated", "inflated", "pack", "unpack", "without_counts"]
 
 LEAF = -1
 AT_LEAVES, OF_LEAVES, INNER = " at leaves", " of leaves", " inside"
@@ -67,10 +67,21 @@ def pack(fields: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
         if name not in ("left", "right") and not (name in derived and _same_bits(derived[name], values)):
             group = np.maximum(fields["feature"], 0) if name == "threshold" else None
             kept |= _by_node(name, values, structure.is_leaf, group)
+    return deflated(kept)
+
+
+def deflated(arrays: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
+    """Pack arrays that have nothing in common, for `inflated`."""
     buffer = io.BytesIO()
-    stored: dict[str, Any] = dict(_in_bytes(name, _narrow(values)) for name, values in kept.items())
+    stored: dict[str, Any] = dict(_in_bytes(name, _narrow(values)) for name, values in arrays.items())
     np.savez_compressed(buffer, **stored)
     return np.frombuffer(buffer.getvalue(), np.uint8)
+
+
+def inflated(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
+    """Unpack what `deflated` made; see `unpack`."""
+    stored = read_arrays(io.BytesIO(packed.tobytes()), max(FREE_BYTES, MAX_VALUES_PER_BYTE * packed.size))
+    return dict(_out_of_bytes(name, values) for name, values in stored.items())
 
 
 def unpack(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
@@ -86,8 +97,7 @@ def unpack(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
     ValueError, KeyError, BadZipFile, ...
         It is damaged, or unpacks to much more than it has bytes.
     """
-    stored = read_arrays(io.BytesIO(packed.tobytes()), max(FREE_BYTES, MAX_VALUES_PER_BYTE * packed.size))
-    kept = dict(_out_of_bytes(name, values) for name, values in stored.items())
+    kept = inflated(packed)
     structure = _Structure.of_kept(*(kept.pop(name, None) for name in ("is_leaf", "left_first", "left", "right")))
     names = dict.fromkeys(_without_endings(name) for name in kept)
     sums = [name.removesuffix(AT_LEAVES) for name in names if name.endswith(AT_LEAVES)]

@@ -10,14 +10,11 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.compose import make_column_transformer
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import make_pipeline
 
 from ipforest._internal.arrays import IntArray
 from ipforest._internal.examples import Labelled
-from ipforest.frontiers.averaged_trees import MeanOfForests
 from ipforest.frontiers.forests_on_features import ForestsOnFeatures, Trained
+from ipforest.frontiers.shares_of_categories import SharesOfCategories
 from ipforest.frontiers.tasks import Task
 from ipforest.frontiers.work import Work
 from ipforest.growing import CodedExamples
@@ -65,8 +62,7 @@ class EncodedExamples:
         The same, in bins as for the other trees and in as many as a byte counts.
     of_feature : list of ndarray of int64
         The columns that stand for each feature.
-    categories : tuple of int
-        The features that are categories.
+    shares : SharesOfCategories
     task : Task
     """
 
@@ -75,42 +71,44 @@ class EncodedExamples:
     coded: CodedExamples
     finer: CodedExamples
     of_feature: list[IntArray]
-    categories: tuple[int, ...]
+    shares: SharesOfCategories
     task: Task
 
     @classmethod
     def of(cls, training: Labelled, categories: tuple[int, ...], max_bins: int | None, task: Task) -> Self:
         """Encode training examples."""
         X = np.ascontiguousarray(training.X, dtype=np.float32)
-        of_feature = [np.array([feature]) for feature in range(X.shape[1])]
+        shares = SharesOfCategories.of(X, training.y, categories, task)
+        numbers = np.setdiff1d(np.arange(X.shape[1]), categories)
+        n_shares = shares.numbers.shape[1]
+        of_number = {feature: np.array([n_shares + place]) for place, feature in enumerate(numbers.tolist())}
+        of_feature = [columns for _, columns in sorted((shares.of_feature | of_number).items())]
         if categories:
-            encoder = task.encoder().fit(X[:, categories], training.y)
-            shares = encoder.transform(X[:, categories]).astype(np.float32)
-            numbers = np.setdiff1d(np.arange(X.shape[1]), categories)
-            blocks = np.split(np.arange(shares.shape[1]), len(categories))
-            for feature, columns in zip(categories, blocks, strict=True):
-                of_feature[feature] = columns
-            for place, feature in enumerate(numbers.tolist()):
-                of_feature[feature] = np.array([shares.shape[1] + place])
-            X = np.hstack([shares, X[:, numbers]])
+            X = np.hstack([shares.columns(X), X[:, numbers]])
         coded, finer = (CodedExamples.from_examples(X, bins) for bins in (max_bins, MAX_BINS if max_bins else None))
-        return cls(training, X, coded, finer, of_feature, categories, task)
+        return cls(training, X, coded, finer, of_feature, shares, task)
 
     def columns(self, features: IntArray) -> IntArray:
-        """List the columns that stand for features, in the order in which `before` hands them on."""
-        is_category = np.isin(features, self.categories)
-        ordered = [*features[is_category].tolist(), *features[~is_category].tolist()]
-        return np.concatenate([self.of_feature[feature] for feature in ordered])
+        """List the columns that stand for features, those of categories first."""
+        return np.concatenate([self.of_feature[features[place]] for place in self._places(features)])
 
-    def before(self, trees: MeanOfForests, features: IntArray) -> Any:
-        """Put what stands for categories before trees, where there are any among the features."""
-        places = np.flatnonzero(np.isin(features, self.categories))
-        if places.size == 0:
-            return trees
-        X = self.training.X[:, features]
-        shares = FrozenEstimator(self.task.encoder().fit(X[:, places], self.training.y))
-        encoder = make_column_transformer((shares, places), remainder="passthrough")
-        return make_pipeline(encoder.fit(X, self.training.y), trees)
+    def _places(self, features: IntArray) -> list[int]:
+        """Say in which order the features' columns are listed."""
+        is_number = ~np.isin(features, [*self.shares.of_feature])
+        return [int(place) for place in np.argsort(is_number, kind="stable")]
+
+    def as_tests_of_categories(self, trained: Trained, features: IntArray) -> Trained:
+        """Have trees on the columns that stand for features test categories themselves, if there are any."""
+        columns, places = self.columns(features), self._places(features)
+        if columns[0] >= self.shares.numbers.shape[1]:
+            return trained
+        sizes = [self.of_feature[features[place]].size for place in places]
+        places_of_columns = np.repeat(places, sizes)
+        forests = [
+            self.shares.as_tests_of_categories(forest, columns, places_of_columns)
+            for forest in trained.model.ensembles_
+        ]
+        return trained._replace(model=trained.model._take_trees(forests, trained.settings).rest())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,5 +170,5 @@ class StagedForests:
             train = partial(forests.trained_like, alike) if alike else forests.trained
             sets, own = [of.columns(wanted[place][0]) for place in places], [seeds[place] for place in places]
             for place, trees in zip(places, train(sets, own, self.n_jobs), strict=True):
-                models[place] = trees._replace(model=of.before(trees.model, wanted[place][0]))
+                models[place] = of.as_tests_of_categories(trees, wanted[place][0])
         return models

@@ -154,8 +154,9 @@ def gini_cut_in_order(
         right_squares -= weight * (2.0 * (node[label] - left[label]) - weight)
         left[label] += weight
         weight_left += weight
-        if place + 1 >= min_samples_leaf and keys[place] >> 32 != keys[place + 1] >> 32:
-            reduction = left_squares / weight_left + right_squares / (total - weight_left) - whole
+        right = total - weight_left  # rounded to 0 where the weights there are far smaller
+        if place + 1 >= min_samples_leaf and right > 0.0 and keys[place] >> 32 != keys[place + 1] >> 32:
+            reduction = left_squares / weight_left + right_squares / right - whole
             if reduction > most:
                 most, cut = reduction, place
     return _cut_after(cut, most, keys, lows, highs)
@@ -179,12 +180,13 @@ def gini_cut_of_table(
         n_here = table[code, n_classes]
         if n_here == 0.0:
             continue
-        if previous >= 0 and n >= min_samples_leaf and node[n_classes] - n >= min_samples_leaf:
+        right = total - weight_left
+        if previous >= 0 and right > 0.0 and n >= min_samples_leaf and node[n_classes] - n >= min_samples_leaf:
             left_squares, right_squares = 0.0, 0.0
             for label in range(n_classes):
                 left_squares += left[label] * left[label]
                 right_squares += (node[label] - left[label]) * (node[label] - left[label])
-            reduction = left_squares / weight_left + right_squares / (total - weight_left) - whole
+            reduction = left_squares / weight_left + right_squares / right - whole
             if reduction > most:
                 most, cut, following = reduction, previous, code
         for label in range(n_classes):

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol, Self, cast
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
@@ -86,10 +85,9 @@ class Stage:
         return goals
 
     def rest(self) -> None:
-        """Have the model, or what comes last in a pipeline, use less memory until it is asked again, if it can."""
-        model = self.model[-1] if isinstance(self.model, Pipeline) else self.model
-        if hasattr(model, "mean_answers") and hasattr(model, "rest"):
-            model.rest()
+        """Have the model use less memory until it is asked again, if it can."""
+        if hasattr(self.model, "mean_answers") and hasattr(self.model, "rest"):
+            self.model.rest()
 
     @property
     def constant(self) -> FloatArray | None:
@@ -275,14 +273,21 @@ class StagesInOrder:
         return other
 
     def _passed_depths(self, rule: StagedRule, reached: BoolArray) -> list[int]:
-        """List the depths, but that of the first stage, at which all stages hand all their examples on to another."""
+        """List the depths, but that of the first stage, at which all stages hand all their examples on to another.
+
+        Those of targets are needed where the next stage decides by how far it moves their answer.
+        """
         most = 1.0 if self._class_costs is None else float(np.ptp(self._class_costs))
-        return [
+        last = int(self._depth.max())
+        passed = [
             depth
-            for depth in range(1, int(self._depth.max()))
+            for depth in range(1, last)
             if not rule.may_stop(depth, self._level, most)
             and all(self._hands_all_on(number) for number in np.flatnonzero(reached & (self._depth == depth)).tolist())
         ]
+        if is_classifier(self.stages[0].model):
+            return passed
+        return [depth for depth in passed if depth + 1 in (*passed, last)]
 
     def _hands_all_on(self, number: int) -> bool:
         """Tell whether there is one stage that follows, which all examples can pay."""

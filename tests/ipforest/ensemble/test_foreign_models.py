@@ -1,6 +1,8 @@
 """Models of other people: names that are kept, methods and losses of their own, labels and fields unforeseen."""
 
 import dataclasses
+import pickle
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +25,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import NODE_DTYPE
+from skops import io as skops_io
 
 from ipforest import (
     BudgetedClassifier,
@@ -479,3 +482,23 @@ def test_sets_of_categories() -> None:
     for offsets, listed, others in (([0, 2], [3, 1], [False]), ([0, 1], [-1], [False]), ([0, 2], [1], [False])):
         with pytest.raises(ValueError, match=r"listed|offsets"):
             CategorySets(np.array(offsets), np.array(listed), np.array(others))
+
+
+@pytest.mark.parametrize("n_sets", [0, 3, 500])
+def test_sets_of_categories_are_saved_in_few_bytes(n_sets: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    sets = CategorySets.of((rng.permutation(200)[: number % 100], bool(number % 2)) for number in range(n_sets))
+    file = tmp_path / "sets.skops"
+    skops_io.dump(sets, file)
+    loaded = skops_io.load(file, trusted=["ipforest.ensemble.category_sets.CategorySets"])
+    as_it_was = CategorySets.__new__(CategorySets)
+    as_it_was.__setstate__([sets.offsets, sets.listed, sets.others])
+    for again in (pickle.loads(pickle.dumps(sets)), loaded, as_it_was):
+        for name in ("offsets", "listed", "others"):
+            values = getattr(again, name)
+            np.testing.assert_array_equal(values, getattr(sets, name))
+            assert values.dtype == getattr(sets, name).dtype
+    assert len(pickle.dumps(sets)) < 400 + sets.nbytes / 6
+    for state in ({"packed": np.arange(9, dtype=np.uint8)}, {}, [sets.offsets]):
+        with pytest.raises(ValueError, match="left_categories: expected packed sets, got"):
+            as_it_was.__setstate__(state)

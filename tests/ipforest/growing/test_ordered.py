@@ -140,3 +140,18 @@ def test_examples_of_weight_0_end_nowhere_where_their_values_are_not_given() -> 
         CodedExamples.from_examples(X), np.arange(8) // 4, 2, state, weights=weights[None]
     )
     assert tree.ends.tolist() == [[1, -1, 1, 1, 2, 2, -1, 2]]
+
+
+def test_a_side_whose_weight_is_rounded_to_nothing_is_no_cut() -> None:
+    """The last two examples weigh less than the others' sum is rounded by; beside these nothing tells them apart."""
+    codes, labels, weights = (
+        np.arange(4, dtype=np.uint8),
+        np.array([0, 1, 0, 1], np.int32),
+        np.array([1e20, 1e20, 1, 1]),
+    )
+    table = np.zeros((5, 3))
+    table[codes, labels], table[codes, 2] = weights, 1
+    node, ends = table.sum(axis=0), np.array([codes, codes], dtype=np.float64)
+    keys = ordered(codes, 4, np.arange(4, dtype=np.int32), 0, 4)
+    for cut in (gini_in_order(keys, labels, weights, ends, 1, node), gini_of_table(table, ends, 1, node)):
+        assert (cut.code, cut.threshold) == (0, 0.5)

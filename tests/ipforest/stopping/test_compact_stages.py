@@ -73,6 +73,25 @@ def test_stages_that_all_examples_pass_may_be_left_out(class_costs: Any) -> None
     assert max(n_stages) > 2
 
 
+def test_stages_are_kept_from_whose_answers_the_next_ones_tell_how_sure_they_are() -> None:
+    data, target = load_diabetes(return_X_y=True)
+    trees = AveragedTreesRegressor(3, min_samples_leaf=(3,), random_state=0)
+    model = NestedCascade(
+        trees,
+        stages=NestedStages(sizes=[1, 2, 3, 4, 6]),
+        stopping=OptimalStopping(n_bins=4, min_support=10),
+        budget=3,
+        random_state=0,
+    ).fit(data, target)
+    n_left_out = 0
+    for level in (-np.inf, *np.unique(model.curve_.level)[::4]):
+        whole = model.policy().stopped(model.rule_, float(level))
+        compact = whole.compact(keep_passed=False)
+        require_same(whole, compact, model, data)
+        n_left_out += len(whole.stages) - len(compact.stages)
+    assert n_left_out > 4
+
+
 def test_stages_that_part_examples_are_kept() -> None:
     model = cascade(OptimalStopping(n_bins=3, min_support=10))
     first, *others = model.policy().stopped(model.rule_, -np.inf).stages

@@ -1,0 +1,49 @@
+"""Tests of numbers that stand for categories are tests of the categories."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
+
+from ipforest.ensemble.forest import Forest
+from ipforest.frontiers.shares_of_categories import SharesOfCategories
+from ipforest.frontiers.tasks import Classification, Regression, Task
+
+CLASSES = np.arange(3)
+
+
+def examples(n: int, seed: int, most: int) -> Any:
+    """Draw two columns of categories, with gaps in one, and two of numbers between and after them."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=n), rng.integers(0, most, n), rng.integers(0, 4, n), rng.normal(size=n)])
+    X[rng.random(n) < 0.1, 1] = np.nan
+    return X.astype(np.float32)
+
+
+@pytest.mark.parametrize("task", [Classification(CLASSES[:2]), Classification(CLASSES), Regression()])
+def test_a_forest_that_tests_categories_answers_as_one_behind_an_encoder(task: Task) -> None:
+    X = examples(300, 0, 20)
+    signal = np.nan_to_num(X[:, 1]) % 7 + X[:, 0]
+    y = signal if task.classes is None else np.digitize(signal, [1.5, 4][: task.classes.size - 1])
+    shares = SharesOfCategories.of(X, y, (1, 2), task)
+    encoder = FrozenEstimator(task.encoder().fit(X[:, [1, 2]], y))
+    encoded = make_column_transformer((encoder, [1, 2]), ("passthrough", [3, 0])).fit(X, y)
+    table = encoded.transform(X).astype(np.float32)
+    n_shares = shares.numbers.shape[1]
+    np.testing.assert_array_equal(shares.columns(X), table[:, :n_shares])
+    kind = RandomForestRegressor if task.classes is None else RandomForestClassifier
+    forest = Forest.from_sklearn(kind(5, random_state=0).fit(table, y))
+    columns = np.arange(n_shares + 2)
+    places = np.array([0] * (n_shares // 2) + [2] * (n_shares // 2) + [1, 3])
+    tests = shares.as_tests_of_categories(forest, columns, places)
+    others = examples(400, 1, 25)  # with categories that training does not have
+    np.testing.assert_array_equal(
+        tests.mean_value(others[:, [1, 3, 2, 0]]), forest.mean_value(encoded.transform(others).astype(np.float32))
+    )
+    tested = tests.feature[tests.internal_nodes]
+    assert set(tested.tolist()) == {0, 1, 2, 3}
+    np.testing.assert_array_equal(tests.category_set[tests.internal_nodes] >= 0, np.isin(tested, [0, 2]))
+    assert len(tests.left_categories) < (tests.category_set >= 0).sum()
