@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter, validate_data
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, refuse_masked
@@ -104,6 +104,8 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     checked = validate_data(estimator, X, y, reset=reset, **{"dtype": FLOATS, **options})
     if isinstance(checked, tuple) and is_regressor(estimator):
         _require_squares(checked[1])
+        if isinstance(estimator, MetaEstimatorMixin):
+            _warn_of_small_variance(checked[1])
     if reset:
         estimator._column_labels = labels
     elif labels is not None:
@@ -330,7 +332,7 @@ def _holds_words(rows: Any) -> bool:
 
 
 def _require_squares(targets: Array) -> None:
-    """Refuse targets that are no numbers, or whose squared error is none or 0; warn of those that no tree splits."""
+    """Refuse targets that are no numbers, or whose squared error is none or 0."""
     numbers = as_targets(targets, "y")
     largest = float(np.abs(numbers).max(initial=0))
     if largest > MAX_TARGET:
@@ -343,12 +345,17 @@ def _require_squares(targets: Array) -> None:
             f"y: expected targets that differ by {1 / MAX_TARGET:g} at least, so that their squares are not 0, got "
             f"{spread:g}; multiply them"
         )
-    if spread > 0 and numbers.var() < SMALL_VARIANCE:
+
+
+def _warn_of_small_variance(targets: Array) -> None:
+    """Warn of targets that trees of scikit-learn, which may be inside, do not split."""
+    variance = float(np.var(targets))
+    if 0 < variance < SMALL_VARIANCE:
         warnings.warn(
-            f"y: targets with a variance of {numbers.var():.2g}; scikit-learn's trees split no node with one below "
+            f"y: targets with a variance of {variance:.2g}; scikit-learn's trees split no node with one below "
             f"{np.finfo(np.float64).eps:.2g}: multiply them, as another unit does",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -1,5 +1,7 @@
 """What is neither a number nor a table, brought where one belongs: refused in one line that names it."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import MultiOutputClassifier
 
-from ipforest import BudgetPrune, EarlyExit, FeatureCosts, Forest, PruningInstance
+from ipforest import BudgetBoostRegressor, BudgetPrune, EarlyExit, FeatureCosts, Forest, PruningInstance
 
 X, Y = load_iris(return_X_y=True)
 COSTS = FeatureCosts([1, 2, 3, 4])
@@ -128,3 +130,7 @@ def test_targets_that_no_tree_splits_are_told() -> None:
     targets = X[:, 0] * 1e-9
     with pytest.warns(UserWarning, match=r"y: targets with a variance of .*e-1.; scikit-learn's trees split no node"):
         BudgetPrune(RandomForestRegressor(2, random_state=0), random_state=0).fit(X, targets)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = BudgetBoostRegressor(20, random_state=0).fit(X, targets)
+    assert model.score(X, targets) > 0.5
