@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.rational import INT64_SAFE, nonnegative_fraction
+from ipforest._internal.rational import INT64_SAFE, nonnegative_of_any_size
 
 __all__ = ["as_decimal", "exact_list", "resolution_for"]
 
@@ -32,7 +32,7 @@ def exact_list(values: Sequence[object] | npt.ArrayLike, name: str) -> tuple[tup
     if isinstance(values, str | Set) or not hasattr(values, "__iter__"):
         raise TypeError(f"{name}: expected a sequence of numbers, got {values!r}")
     items = list(cast("Iterable[object]", values))
-    exact = tuple(nonnegative_fraction(value, f"{name}[{position}]") for position, value in enumerate(items))
+    exact = tuple(nonnegative_of_any_size(value, f"{name}[{position}]") for position, value in enumerate(items))
     pairs = zip(items, exact, strict=True)
     return exact, frozenset(number for value, number in pairs if _is_measured(value))
 

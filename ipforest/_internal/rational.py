@@ -71,11 +71,23 @@ def nonnegative_fraction(value: object, name: str) -> Fraction:
     TypeError, ValueError
         As `as_fraction`; ValueError as well for a negative number, and for one above the largest float.
     """
+    number = nonnegative_of_any_size(value, name)
+    if number > LARGEST_FLOAT:
+        raise ValueError(f"{name}: expected a number up to {float(LARGEST_FLOAT):.3g}, got {reprlib.repr(value)}")
+    return number
+
+
+def nonnegative_of_any_size(value: object, name: str) -> Fraction:
+    """Read a number exactly and require that it is at least zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `as_fraction`; ValueError as well for a negative number.
+    """
     number = as_fraction(value, name)
     if number < 0:
         raise ValueError(f"{name}: expected a number >= 0, got {value!r}")
-    if number > LARGEST_FLOAT:
-        raise ValueError(f"{name}: expected a number up to {float(LARGEST_FLOAT):.3g}, got {reprlib.repr(value)}")
     return number
 
 
