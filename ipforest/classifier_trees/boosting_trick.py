@@ -67,7 +67,7 @@ class BoostingTrick(BaseEstimator):
             Costs of evaluation that are no numbers >= 0, or not one per tree.
         """
         self.evaluation_cost_ = self._evaluation_costs()
-        examples = check_array(X, dtype=self.dtype, input_name="X")
+        examples = check_array(X, dtype=self.dtype, ensure_all_finite="allow-nan", input_name="X")
         n_samples, n_features = examples.shape
         coded = CodedExamples.from_examples(examples, self.max_bins)
         grower = Grower(Gradient(), max_depth=self.max_depth, price_weight=0.0)
