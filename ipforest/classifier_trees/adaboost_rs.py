@@ -63,10 +63,8 @@ class AdaBoostVotes(BaseEstimator):
 
     def fit(self, X: Array, y: Array) -> Self:
         """Boost trees on examples (n_samples, n_features) and labels -1 and 1."""
-        examples, label = (
-            check_array(X, dtype=self.dtype, ensure_all_finite="allow-nan", input_name="X"),
-            (np.asarray(y) > 0).astype(np.int64),
-        )
+        examples = check_array(X, dtype=self.dtype, ensure_all_finite="allow-nan", input_name="X")
+        label = (np.asarray(y) > 0).astype(np.int64)
         n_samples, n_features = examples.shape
         coded = CodedExamples.from_examples(examples, self.max_bins)
         grower = Grower(Gini(), reduction="total", max_depth=self.max_depth, price_weight=0.0)

@@ -60,6 +60,7 @@ class BoostedTrees(Trees):
 
     NODE_FIELDS: ClassVar[tuple[str, ...]] = (*Trees.NODE_FIELDS, "value", "cover")
     TREE_FIELDS: ClassVar[tuple[str, ...]] = ("first_output",)
+    LATER_FIELDS: ClassVar[tuple[str, ...]] = ("cover",)
 
     value: FloatArray
     first_output: Int32Array

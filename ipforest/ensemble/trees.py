@@ -97,6 +97,8 @@ class Trees:
 
     NODE_FIELDS: ClassVar[tuple[str, ...]] = ("left", "right", "feature", "threshold", "missing_left", "category_set")
     TREE_FIELDS: ClassVar[tuple[str, ...]] = ()
+    LATER_FIELDS: ClassVar[tuple[str, ...]] = ()
+    """Node fields that trees which were saved before there were any lack."""
 
     tree_offsets: IntArray
     left: Int32Array
@@ -148,8 +150,7 @@ class Trees:
             unpacked = unpack(state["nodes"])
         except DAMAGED as problem:
             raise ValueError(f"nodes: expected packed arrays of trees, got: {one_line(problem)}") from None
-        if "cover" in self.NODE_FIELDS:
-            unpacked.setdefault("cover", np.empty(0))  # of trees that were saved before it was kept
+        unpacked = {name: np.empty(0) for name in self.LATER_FIELDS} | unpacked
         if unpacked.keys() != {*self.NODE_FIELDS}:
             raise ValueError(f"nodes: expected {', '.join(self.NODE_FIELDS)}, got {', '.join(unpacked)}")
         for name in others:

@@ -90,23 +90,23 @@ class EncodedExamples:
 
     def columns(self, features: IntArray) -> IntArray:
         """List the columns that stand for features, those of categories first."""
-        return np.concatenate([self.of_feature[features[place]] for place in self._places(features)])
+        return np.concatenate([columns for _, columns in self._listed(features)])
 
-    def _places(self, features: IntArray) -> list[int]:
-        """Say in which order the features' columns are listed."""
+    def _listed(self, features: IntArray) -> list[tuple[int, IntArray]]:
+        """List the places of features with the columns that stand for them, those of categories first."""
         is_number = ~np.isin(features, [*self.shares.of_feature])
-        return [int(place) for place in np.argsort(is_number, kind="stable")]
+        places = np.argsort(is_number, kind="stable").tolist()
+        return [(place, self.of_feature[features[place]]) for place in places]
 
     def as_tests_of_categories(self, trained: Trained, features: IntArray) -> Trained:
         """Have trees on the columns that stand for features test categories themselves, if there are any."""
-        columns, places = self.columns(features), self._places(features)
+        places, own = zip(*self._listed(features), strict=True)
+        columns = np.concatenate(own)
         if columns[0] >= self.shares.numbers.shape[1]:
             return trained
-        sizes = [self.of_feature[features[place]].size for place in places]
-        places_of_columns = np.repeat(places, sizes)
+        place_of_column = np.repeat(places, [each.size for each in own])
         forests = [
-            self.shares.as_tests_of_categories(forest, columns, places_of_columns)
-            for forest in trained.model.ensembles_
+            self.shares.as_tests_of_categories(forest, columns, place_of_column) for forest in trained.model.ensembles_
         ]
         return trained._replace(model=trained.model._take_trees(forests, trained.settings).rest())
 

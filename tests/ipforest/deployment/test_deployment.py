@@ -55,6 +55,7 @@ from ipforest.wrappers.thresholds import ThresholdClassifier
 ROOM = Path(ipforest.deployment.__file__).parent
 NAMES = np.array(["setosa", 'versi"color', "virginica"])
 COSTS = FeatureCosts([1, 0, 2, 3])
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 
 
 def iris(n_classes: int) -> tuple[Any, Any, Any]:
@@ -302,7 +303,7 @@ def require_same_in_c(model: Any, others: Any, source: Path) -> ctypes.CDLL:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@needs_gcc
 def test_c_is_the_estimator_on_ten_thousand_rows_at_every_budget(tmp_path: Path) -> None:
     """Missing values, categories and purchases, example by example."""
     model, _ = with_words()
@@ -326,7 +327,7 @@ def rows_with_gaps(n: int) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@needs_gcc
 @pytest.mark.parametrize("name", ["a calibrated gate", "isotonic", "a threshold of each"])
 def test_c_is_an_adapted_model_on_ten_thousand_rows(name: str, tmp_path: Path) -> None:
     require_same_in_c(MODELS[name]()[0], rows_with_gaps(10_000), tmp_path / "model.c")
@@ -367,7 +368,7 @@ def test_onnx_stops_those_that_are_just_as_sure_as_the_level() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@needs_gcc
 def test_c_stops_those_that_are_just_as_sure_as_the_level(tmp_path: Path) -> None:
     require_same_in_c(*just_as_sure_as_the_level(), tmp_path / "model.c")
 
@@ -387,7 +388,7 @@ def test_the_reader_is_a_grown_model_on_ten_thousand_rows_at_every_budget(budget
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@needs_gcc
 def test_c_answers_and_buys_as_the_estimator(exported: tuple[Any, Any], tmp_path: Path) -> None:
     model, others = exported
     loaded = require_same_in_c(model, others, tmp_path / "model.c")
@@ -421,7 +422,7 @@ def branching_by_words() -> tuple[Any, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@needs_gcc
 def test_a_forest_that_branches_by_words_is_exported(tmp_path: Path) -> None:
     model, others = branching_by_words()
     assert any(stage.router is not None for stage in model.policy().stages)

@@ -17,6 +17,7 @@ from sklearn.linear_model import LinearRegression
 from ipforest import FeatureCosts
 from ipforest.ensemble import BoostedTrees, Forest, read
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES
+from ipforest.ensemble.packing import pack, unpack
 
 X, LABELS_X, TARGET_X = examples(120, seed=5)
 X_NEW, _, TARGET_NEW = examples(200, seed=9)
@@ -106,6 +107,17 @@ def test_boosted_trees_pickle_and_tell_their_size() -> None:
     assert repr(trees).startswith("BoostedTrees(15 trees, ")
     assert repr(trees).endswith(" 7 features, regression, identity)")
     assert dataclasses.replace(trees, base_score=[1.0]).margins(X_NEW).shape == (200, 1)
+
+
+def test_trees_that_were_saved_before_cover_was_kept_are_loaded() -> None:
+    trees = read(REGRESSORS["squared error"].fit(X, TARGET_X))
+    state = trees.__getstate__()
+    nodes = unpack(state["nodes"])
+    del nodes["cover"]
+    loaded = BoostedTrees.__new__(BoostedTrees)
+    loaded.__setstate__({**state, "nodes": pack(nodes)})
+    assert trees.cover.min() > 0 == loaded.cover.max()
+    np.testing.assert_array_equal(loaded.predict(X_NEW), trees.predict(X_NEW))
 
 
 @pytest.mark.parametrize(
