@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -47,8 +47,9 @@ class Terminated(KeyboardInterrupt):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     debug = True
+    raised: list[KeyboardInterrupt] = []
     try:
-        with _terminations_as_interrupts(), _closed_streams_opened(), _any_text_printed():
+        with _signals_as_interrupts(raised), _closed_streams_opened(), _any_text_printed():
             options = build_parser().parse_args(arguments)
             debug = options.debug
             code: int = options.run(options)
@@ -59,11 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, Exception) as problem:
         interrupt = _interrupt_of(problem)
         if interrupt is not None:
-            exec("")  # after an interrupt within exec, as in dataclasses, Python would not end with this code
-            is_terminated = isinstance(interrupt, Terminated)
-            where = [note for note in getattr(interrupt, "__notes__", []) if not note.startswith(NOTE_OF_PYTHON)]
-            print(f"ipforest: {'; '.join(['terminated' if is_terminated else 'interrupted', *where])}", file=sys.stderr)
-            return TERMINATED if is_terminated else INTERRUPTED
+            notes = [note for note in getattr(interrupt, "__notes__", []) if not note.startswith(NOTE_OF_PYTHON)]
+            return _interrupted(interrupt, notes)
+        if raised and not debug:
+            return _interrupted(raised[0], [_told(problem)])
         if debug or not isinstance(problem, EXPECTED):
             raise
         print(f"ipforest: error: {_told(problem)}", file=sys.stderr)
@@ -72,19 +72,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _terminations_as_interrupts() -> Iterator[None]:
-    """Raise `Terminated` at SIGTERM while the block runs, unless a handler is there already."""
-    try:
-        is_free = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-        if is_free:
-            signal.signal(signal.SIGTERM, _terminate)
-    except ValueError:  # outside of the main thread, which signals go to
-        is_free = False
-    try:
+def _signals_as_interrupts(raised: list[KeyboardInterrupt]) -> Iterator[None]:
+    """Raise an interrupt at SIGTERM as at SIGINT while the block runs, unless a handler is there already.
+
+    Each is added to the list: compiled code can drop it and raise an error of its own, as matplotlib's does.
+    """
+    kinds = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+
+    def interrupt(number: int, frame: object) -> None:
+        raised.append(kinds[signal.Signals(number)]())
+        raise raised[-1]
+
+    with ExitStack() as handlers:
+        for number, free in (signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL):
+            with suppress(ValueError):  # outside of the main thread, which signals go to
+                if signal.getsignal(number) is free:
+                    signal.signal(number, interrupt)
+                    handlers.callback(signal.signal, number, free)
         yield
-    finally:
-        if is_free:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager
@@ -112,8 +117,12 @@ def _any_text_printed() -> Iterator[None]:
         output.reconfigure(errors="strict")
 
 
-def _terminate(number: int, frame: object) -> None:
-    raise Terminated
+def _interrupted(interrupt: KeyboardInterrupt, notes: list[str]) -> int:
+    """Tell of an interrupt and return the exit code."""
+    exec("")  # after an interrupt within exec, as in dataclasses, Python would not end with this code
+    is_terminated = isinstance(interrupt, Terminated)
+    print(f"ipforest: {'; '.join(['terminated' if is_terminated else 'interrupted', *notes])}", file=sys.stderr)
+    return TERMINATED if is_terminated else INTERRUPTED
 
 
 def _interrupt_of(problem: BaseException | None) -> KeyboardInterrupt | None:
@@ -123,7 +132,7 @@ def _interrupt_of(problem: BaseException | None) -> KeyboardInterrupt | None:
     return problem
 
 
-def _told(problem: Exception) -> str:
+def _told(problem: BaseException) -> str:
     """Return the message of an error and its notes in one line, without the number that the system gives to it."""
     if isinstance(problem, OSError) and problem.filename is not None and problem.strerror is not None:
         return f"{problem.filename}: {problem.strerror}"

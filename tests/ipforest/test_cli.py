@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -769,6 +769,24 @@ def test_a_command_that_is_asked_to_end_ends_in_order(monkeypatch, capsys) -> No
     assert main(["versions"]) == 143
     assert capsys.readouterr().err == "ipforest: terminated\n"
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def drop_an_interrupt(options):
+    """Do as compiled code does that calls Python and raises an error of its own for any that comes back."""
+    with suppress(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    raise ValueError("Invalid affine transformation matrix")
+
+
+def test_an_interrupt_that_compiled_code_drops_is_an_interrupt(monkeypatch, capsys) -> None:
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        monkeypatch.setattr("ipforest.cli.versions.run", drop_an_interrupt)
+        assert main(["versions"]) == 130
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert capsys.readouterr().err == "ipforest: interrupted; Invalid affine transformation matrix\n"
 
 
 def test_python_ends_with_the_code_of_an_interrupt_within_exec(tmp_path) -> None:

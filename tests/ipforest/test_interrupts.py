@@ -143,7 +143,7 @@ def ring(number, frame):
     global left
     if left > 0:
         left -= 1
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
 def interrupted(act, first, n):
     '''Act with `n` interrupts, the first after so many seconds, the next an impatient 10 ms later.'''
@@ -160,6 +160,7 @@ def interrupted(act, first, n):
         return None
 
 signal.signal(signal.SIGALRM, ring)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 random = Random(7)
 """
 
