@@ -105,9 +105,11 @@ def _check_page(options: Arguments) -> None:
     """Refuse options of the terminal for the page, which asks for what they say, and the other way round."""
     if options.port is not None and not options.serve:
         raise ValueError("--port: expected it with --serve only, got it without")
-    for name in ("resume", "save", "known", "json", "mixture"):
+    for name in ("resume", "save", "known", "json"):
         if options.serve and getattr(options, name):
             raise ValueError(f"--{name}: expected none with --serve, got a value; the page has it")
+    if options.serve and options.mixture is not None:
+        raise ValueError("--mixture: expected none with --serve, got a value; a page asks what one choice asks")
 
 
 def _serve(options: Arguments, buyer: Any, table: SessionTable) -> int:
