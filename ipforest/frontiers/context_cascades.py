@@ -138,7 +138,7 @@ class ContextRouter:
         threshold = np.full(3, self.threshold)
         column, no = np.full(3, self.column), np.zeros(3, dtype=bool)
         left, right, goal = np.array([[1, -1, -1], [2, -1, -1], [-1, 0, 1]])
-        return RouterTree(left, right, column, threshold, no, no, goal)
+        return RouterTree.of(left, right, column, threshold, no, goal, narrow=False)
 
 
 @dataclass(slots=True, eq=False)
