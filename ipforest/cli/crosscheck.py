@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_folder, add_number, add_seed, out_directory
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_folder, add_number, add_seed, made_directory
 
 
 def add(commands: Subparsers) -> None:
@@ -26,7 +25,7 @@ def add(commands: Subparsers) -> None:
         "the file is run",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
-    add_folder(command, "save a disagreement there (default: the current folder)")
+    add_folder(command, "save a disagreement there (default: the current folder)", ".")
 
 
 def run(options: Arguments) -> int:
@@ -39,7 +38,7 @@ def run(options: Arguments) -> int:
     if options.replay is not None:
         outcome: Any = replay(options.replay, methods)
     else:
-        save_to = (out_directory(options) or Path()) / "disagreement.json"
+        save_to = made_directory(options.out) / "disagreement.json"
         with progress_bar("ipforest crosscheck", visible=not options.json) as progress:
             outcome = crosscheck_random(options.instances, options.seed, methods, save_to, progress)
     print(json.dumps(outcome.to_dict()) if options.json else outcome)

@@ -100,10 +100,7 @@ def run(options: Arguments) -> int:
         print(f"Budgets at which ours are behind\n{records_to_text(behind)}\n")
     ranks = mean_ranks(result.rows)
     if ranks is not None:
-        print(
-            f"Mean ranks over {ranks.n_data_sets} data sets: those of two methods that differ lie more than "
-            f"{ranks.critical_difference:.2f} apart; that all are alike has p = {ranks.p_value:.2g}."
-        )
+        print(f"{ranks}; that all are alike has p = {ranks.p_value:.2g}.")
     print(f"Wrote {', '.join(str(path) for path in paths)}.")
     return DONE
 

@@ -109,6 +109,12 @@ def add_own_options(own: Any) -> None:
     add_format_options(own)
 
 
+def check_own_options(options: Arguments) -> None:
+    """Refuse a model without examples, and examples without a model."""
+    if (options.model is None) != (options.examples is None):
+        raise ValueError("--model: expected --model and --examples together, got one of them")
+
+
 def add_format_options(command: Any) -> None:
     """Add the options of how CSV files are written."""
     command.add_argument(
@@ -247,8 +253,7 @@ def read_problem(options: Arguments) -> Problem:
     from ipforest.instance import PruningInstance
     from ipforest.losses import loss_for
 
-    if (options.model is None) != (options.examples is None):
-        raise ValueError("--model: expected --model and --examples together, got one of them")
+    check_own_options(options)
     forest, X, costs, currency, notes = _of_data_set(options) if options.model is None else own_forest(options)
     loss = loss_for(options.loss, forest.is_classifier)
     make_kernels_ready(options)
@@ -394,9 +399,7 @@ def exact_number(text: str | None, name: str) -> Fraction | None:
 
 def out_directory(options: Arguments) -> Path | None:
     """Make the folder for files, if one is asked for."""
-    if options.out is None:
-        return None
-    return made_directory(options.out)
+    return None if options.out is None else made_directory(options.out)
 
 
 def made_directory(name: str) -> Path:
