@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray, evenly_spread
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.averaged_trees import AveragedTrees, AveragedTreesRegressor, Grown, OutOfBag, TreeSettings
@@ -112,8 +112,7 @@ class ForestsOnFeatures:
         n_jobs : int, optional
         """
         ascending = np.argsort([columns.size for columns in sets], kind="stable")
-        spread = np.linspace(0, len(sets) - 1, min(N_CHOOSING, len(sets))).round().astype(int)
-        choosing = ascending[np.unique(spread)].tolist()
+        choosing = ascending[evenly_spread(len(sets), N_CHOOSING)].tolist()
         run = Parallel(n_jobs=n_jobs, prefer="threads")
         known = run(delayed(self._best)(sets[place], seeds[place]) for place in choosing)
         others = [place for place in range(len(sets)) if place not in choosing]
