@@ -16,6 +16,7 @@ from ipforest.cli.options import (
     new_table,
     plain_console,
     positive_integer,
+    progress_of,
 )
 
 SOLVING = {
@@ -82,7 +83,6 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Measure and write a CSV."""
-    from ipforest._internal.progress import progress_bar
     from ipforest.experiments import solver_benchmarks as solvers
     from ipforest.experiments import training_benchmarks as training
     from ipforest.experiments.synthetic import CLUSTERS
@@ -107,7 +107,7 @@ def run(options: Arguments) -> int:
     elif options.size is not None:
         sizes = tuple(solvers.InstanceShape(*size) for size in options.size)
     file = made_directory(options.out) / f"{options.what}.csv"
-    with progress_bar("ipforest bench", visible=not options.json) as progress:
+    with progress_of(options) as progress:
         rows = bench(file, sizes, options.seed, progress)
     if options.json:
         print(json.dumps(rows))

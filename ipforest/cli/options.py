@@ -6,7 +6,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +20,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ipforest._internal.progress import ProgressCallback
     from ipforest.costs import FeatureCosts
     from ipforest.ensemble.forest import Forest
     from ipforest.instance import PruningInstance
@@ -54,6 +55,24 @@ def add_command(commands: Subparsers, name: str, run: Any, description: str) -> 
     command.add_argument("--json", action="store_true", help="print JSON in place of a table")
     command.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return command
+
+
+def add_list(command: Any, option: str, metavar: str, what: str, default: list[str] | None = None) -> None:
+    """Add an option of one or more words; given again, it adds to them."""
+    command.add_argument(option, nargs="+", action="extend", default=default, metavar=metavar, help=what)
+
+
+def add_solvers_option(command: Any, option: str, what: str) -> None:
+    """Add the option of the methods that solve, known ones or those of a file."""
+    of_file = "FILE.py:NAME is a solver that a file registers or defines: the file is run"
+    add_list(command, option, "NAME", f"{what}; {of_file}")
+
+
+def solvers_of(names: Sequence[str] | None) -> list[str] | None:
+    """Read the methods that an option names, registering those of files; None for all."""
+    from ipforest.testing.subjects import registered_solver
+
+    return None if names is None else [registered_solver(name) for name in names]
 
 
 def add_number(command: Any, option: str, default: int, what: str, metavar: str = "N") -> None:
@@ -259,6 +278,13 @@ def read_problem(options: Arguments) -> Problem:
     make_kernels_ready(options)
     instance = PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost)
     return Problem(forest, instance, X, costs, loss, options.split_cost, currency, tuple(notes))
+
+
+def progress_of(options: Arguments) -> AbstractContextManager[ProgressCallback]:
+    """Show how far a command is while a block runs, unless it prints JSON."""
+    from ipforest._internal.progress import progress_bar
+
+    return progress_bar(f"ipforest {options.command}", visible=not options.json)
 
 
 def make_kernels_ready(options: Arguments) -> None:

@@ -7,7 +7,15 @@ import math
 from pathlib import Path
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, add_seed, nonnegative_integer
+from ipforest.cli.options import (
+    Arguments,
+    Subparsers,
+    add_command,
+    add_format_options,
+    add_list,
+    add_seed,
+    nonnegative_integer,
+)
 from ipforest.cli.saved_models import add_examples_option, add_model_options, read_labelled, read_model, using
 
 
@@ -24,14 +32,7 @@ def add(commands: Subparsers) -> None:
     add_examples_option(command)
     command.add_argument("--target", required=True, metavar="COLUMN", help="column that holds what is true")
     command.add_argument("--out", metavar="FILE", help=".html to write, in addition to what is printed")
-    command.add_argument(
-        "--scoring",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help="further measures: scikit-learn scorers, or sensitivity_at=0.9",
-    )
+    add_list(command, "--scoring", "NAME", "further measures: scikit-learn scorers, or sensitivity_at=0.9", [])
     command.add_argument(
         "--resamples",
         type=nonnegative_integer,
