@@ -12,9 +12,9 @@ from ipforest.adaptive import AdaptGbrt
 from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
 from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
 from ipforest.adaptive.candidates import MeasuredPair, frontier_of
+from ipforest.classifier_trees.ranking import average_precision_at
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.experiment import OURS, Record
-from ipforest.experiments.metrics import average_precision_at
 from ipforest.experiments.paper_data import PaperData
 from ipforest.experiments.rows import averaged, grouped
 from ipforest.growing.acquisition import Charge

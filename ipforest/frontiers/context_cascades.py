@@ -91,7 +91,7 @@ class PartsByContext:
         return whole
 
     def _whole(self, rows: IntArray) -> Part:
-        forest, answers = self._forests.on_rows(rows).with_best_leaves(seed=0)
+        forest, answers = self._forests.on_rows(rows).with_best_leaves()
         lowered = impurity_reductions(forest)
         worth = np.array([lowered[columns].sum() for columns in self._of_feature])
         return Part(rows, worth, self._task.losses(answers, self._encoded[rows], self._data.y.size))

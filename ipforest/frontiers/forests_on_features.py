@@ -28,6 +28,10 @@ AT_ONCE = 2**16
 """Trees are grown on so many examples, together, before the time is looked at."""
 
 
+SEED = 0
+"""Of the forests that only measure what features are worth."""
+
+
 class Trained(NamedTuple):
     """Averaged trees, on how many columns, and how those of each kind were grown."""
 
@@ -84,7 +88,7 @@ class ForestsOnFeatures:
         encoded, weight = self.encoded[rows], self.weight[rows]
         return replace(self, X=self.X[rows], coded=coded, finer=finer, encoded=encoded, weight=weight)
 
-    def with_best_leaves(self, seed: int) -> tuple[Forest, FloatArray]:
+    def with_best_leaves(self) -> tuple[Forest, FloatArray]:
         """Train a random forest on all columns, with larger and larger leaves until its score out of bag rises.
 
         Returns
@@ -93,13 +97,13 @@ class ForestsOnFeatures:
         ndarray of float64, shape (n_samples, n_outputs)
             What it answers out of bag.
         """
-        grow = self._growing(np.arange(self.coded.n_features), seed)
+        grow = self._growing(np.arange(self.coded.n_features), SEED)
         _, forest, answers = self._judge.best_leaves(grow, False, self.leaf_sizes)
         return forest, answers
 
-    def random_forest(self, min_samples_leaf: int, seed: int) -> Forest:
+    def random_forest(self, min_samples_leaf: int) -> Forest:
         """Train a random forest on all columns."""
-        return self._bagged(TreeSettings(False, min_samples_leaf), np.arange(self.coded.n_features), seed)[0]
+        return self._bagged(TreeSettings(False, min_samples_leaf), np.arange(self.coded.n_features), SEED)[0]
 
     def trained(self, sets: Sequence[IntArray], seeds: Sequence[int], n_jobs: int | None = None) -> list[Trained]:
         """Train on each set of columns, in threads; their number changes nothing.
