@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit, softmax
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, places_in
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import Labelled
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
-from ipforest.ensemble.margin_losses import MARGIN_LOSSES
+from ipforest.ensemble.margin_losses import MARGIN_LOSSES, encode_targets
 from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.estimator.given import Given
@@ -151,13 +151,9 @@ class PricedBoosting(FittedWithHeldOut):
     max_cost: Any = None
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
-        self._boost(training.X, self._columns(training.y))
+        self._boost(training.X, encode_targets(training.y, getattr(self, "classes_", None)))
         self.stage_costs_, self.stage_errors_ = self._measured_rounds(validation.X, validation.y)
         return Frontier(self.stage_costs_, self.stage_errors_)
-
-    @abstractmethod
-    def _columns(self, targets: Array) -> FloatArray:
-        """Return the targets that scores are fitted to, shape (n_samples, n_columns)."""
 
     @abstractmethod
     def _loss(self) -> Squared:
@@ -254,10 +250,6 @@ class GreedyMiser(Classifies, PricedBoosting):
     class_costs: Any = None
     scoring: str | None = None
 
-    def _columns(self, targets: Array) -> FloatArray:
-        indicators = np.eye(len(self.classes_))[places_in(self.classes_, targets)]
-        return indicators[:, 1:] if len(self.classes_) == 2 else indicators
-
     def _loss(self) -> Squared:
         return CLASSIFICATION_LOSSES[self.loss]()
 
@@ -270,9 +262,6 @@ class GreedyMiserRegressor(Regresses, PricedBoosting):
 
     Parameters and attributes are those of `PricedBoosting`; see `GreedyMiser`.
     """
-
-    def _columns(self, targets: Array) -> FloatArray:
-        return np.asarray(targets, dtype=np.float64)[:, None]
 
     def _loss(self) -> Squared:
         return Squared()
