@@ -165,20 +165,15 @@ class PricedBoosting(FittedWithHeldOut):
 
     def _boost(self, examples: npt.NDArray[np.float32], targets: FloatArray) -> None:
         """Grow each tree on the residuals, at the price of the units that no tree before has used."""
-        loss, n_columns = self._loss(), targets.shape[1]
+        loss = self._loss()
         booster = PricedBooster(
             examples, self.costs_, lam=float(nonnegative_fraction(self.lam, "lam")), growth=self._growth
         )
         self.base_ = loss.base(targets)
         scores = np.tile(self.base_, (len(examples), 1))
-        trees = []
+        step, trees = self._growth.learning_rate * loss.step(targets.shape[1]), []
         for _ in range(self.n_estimators):
-            residuals, curvature = loss.residuals(targets, scores), loss.curvature(targets, scores)
-            for column in range(n_columns):
-                step = self._growth.learning_rate * loss.step(n_columns)
-                tree, gains = booster.grow(residuals[:, column], curvature[:, column], step)
-                scores[:, column] += gains
-                trees.append(tree)
+            trees += booster.grow(loss.residuals(targets, scores), loss.curvature(targets, scores), step, scores)
         self.trees_ = booster.forest(trees)
 
     def measure_rounds(self, X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
