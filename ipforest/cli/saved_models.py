@@ -127,11 +127,20 @@ def read_rows(options: Arguments, model: Parted, other: Callable[[pd.DataFrame],
         return _examples(cells, options.csv, model, form), taken
 
 
-def read_target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
-    """Read the column of ``--target``: numbers for regression, else the classes of the model by their names.
+def add_examples_option(command: ArgumentParser) -> None:
+    """Describe the table of examples that a saved model is measured or read on."""
+    command.add_argument(
+        "--csv", "--data", required=True, metavar="FILE", help="table with the columns of training, by name"
+    )
 
-    None where no column was named.
-    """
+
+def read_labelled(options: Arguments, model: Parted) -> tuple[pd.DataFrame, Any]:
+    """Read the table of ``--csv``: the examples of a model, and the column of ``--target``, None without one."""
+    return read_rows(options, model, lambda cells: _target(cells, options, model.buyer))
+
+
+def _target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
+    """Read the column of ``--target``: numbers for regression, else the classes of the model by their names."""
     import numpy as np
     from sklearn.base import is_classifier
 

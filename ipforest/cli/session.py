@@ -12,7 +12,7 @@ import numpy as np
 
 from ipforest._internal.words import number_of, some_of
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, nonnegative_integer
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_list, nonnegative_integer
 from ipforest.cli.saved_models import add_mixture_option, add_model_options, known_words, mixed, read_model, using
 from ipforest.tabular.name_matching import matched_labels, matched_names
 from ipforest.tabular.tables import MISSING
@@ -40,9 +40,7 @@ def add(commands: Subparsers) -> None:
         "before more is known is listed, to be ordered at once; --max-rounds says how often to wait.",
     )
     add_model_options(command)
-    command.add_argument(
-        "--known", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="values that are free"
-    )
+    add_list(command, "--known", "NAME=VALUE", "values that are free", [])
     command.add_argument("--max-cost", metavar="COST", help="the most to pay in all")
     command.add_argument("--max-rounds", type=int, metavar="N", help="how often to wait for delayed values at most")
     add_mixture_option(command, "which is that of --key")

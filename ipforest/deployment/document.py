@@ -305,19 +305,20 @@ def _router(stage: Stage, affordable: BoolArray) -> tuple[dict[str, Any] | None,
     tree = stage.router_tree
     if tree is None:
         raise TypeError(f"router: expected a context or a regression tree, got {type(stage.router).__name__}")
-    following = stage.following[np.maximum(tree.goal, 0)]
-    following = np.where((tree.left < 0) & (following != END) & affordable[following], following, END)
+    splits, is_leaf = tree.splits, tree.splits.left < 0
+    following = stage.following[np.where(is_leaf, splits.right, 0)]
+    following = np.where(is_leaf & (following != END) & affordable[following], following, END)
     if stage.router is None:
         return None, following.tolist()
     return {
-        "left": tree.left.tolist(),
-        "right": tree.right.tolist(),
-        "feature": stage.features[np.maximum(tree.feature, 0)].tolist(),
-        "threshold": [_finite(each) for each in tree.threshold.tolist()],
-        "missing_left": tree.missing_left.tolist(),
-        "dtype": "float32" if tree.narrow[0] else "float64",
+        "left": splits.left.tolist(),
+        "right": np.where(is_leaf, -1, splits.right).tolist(),
+        "feature": stage.features[np.maximum(splits.feature, 0)].tolist(),
+        "threshold": [_finite(each) for each in splits.threshold.tolist()],
+        "missing_left": splits.missing_left.tolist(),
+        "dtype": "float32" if tree.narrow else "float64",
         **ANSWERS_NOTHING,
-        "value": [[0.0]] * tree.left.size,
+        "value": [[0.0]] * splits.left.size,
     }, following.tolist()
 
 
