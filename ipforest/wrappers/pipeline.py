@@ -293,6 +293,12 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         return MixedModel(cheap, costly, mixed.share, seed)
 
     @property
+    def mixture_gain(self) -> float:
+        """By which share of the loss on held-out examples the mixture is better; see `BudgetedModel.mixture_gain`."""
+        check_is_fitted(self)
+        return float(self.estimator_.mixture_gain)
+
+    @property
     def classes_(self) -> Array:
         """Class labels, shape (n_classes,); classifiers only."""
         return np.asarray(self.estimator_.classes_)
