@@ -213,7 +213,7 @@ def test_the_commands_print_evidence_in_names(tmp_path, triangle, capsys):
 
 
 def test_a_model_of_linopy_keeps_its_names():
-    import linopy
+    linopy = pytest.importorskip("linopy")
 
     model = linopy.Model()
     x = model.add_variables(lower=0, upper=1, coords=[np.arange(3)], name="x")
