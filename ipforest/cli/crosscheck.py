@@ -22,8 +22,8 @@ def add(commands: Subparsers) -> None:
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="methods to compare (default: all installed); FILE.py:NAME is a solver that a file registers or defines: "
-        "the file is run",
+        help="methods to compare (default: all installed); FILE.py:NAME is a solver or a formulation that a file "
+        "registers or defines: the file is run",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
     add_folder(command, "save a disagreement there (default: the current folder)")
@@ -32,10 +32,10 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Compare the methods; exit 1 at the first disagreement, with the problem saved for replay."""
     from ipforest._internal.progress import progress_bar
-    from ipforest.testing.subjects import registered_solver
+    from ipforest.testing.subjects import registered_method
     from proofs.crosschecks.random_checks import crosscheck_random, replay
 
-    methods = None if options.methods is None else [registered_solver(method) for method in options.methods]
+    methods = None if options.methods is None else [registered_method(method) for method in options.methods]
     if options.replay is not None:
         outcome: Any = replay(options.replay, methods)
     else:

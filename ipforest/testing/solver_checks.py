@@ -83,8 +83,8 @@ def _larger_problems() -> Iterator[tuple[PruningInstance, Fraction]]:
     """Make problems of eight and sixteen trees, and of two that many examples pass, just above breakpoints of the path.
 
     There what a node needs decides whether it is kept: on the eight trees 25 of 27 triples matter. Those of seventy
-    examples have more than 64 acquisitions, which sets of bits in one integer do not hold. At last comes a chain of a
-    hundred tests, all or none of which are worth their price.
+    examples have more than 64 acquisitions, which sets of bits in one integer do not hold. At last comes a chain of
+    120 tests, all or none of which are worth their price.
     """
     from ipforest.path_search import prune_path
     from proofs.study.generated_forests import Shape, generated_instance
@@ -101,7 +101,7 @@ def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tupl
 
     Every check looks at a few small instances on which solvers differ; then it draws others with Hypothesis and shrinks
     the one on which it fails; at last it looks at larger ones, of eight and sixteen trees, of twelve and of seventy
-    examples, and at a chain of a hundred tests. A note on the exception says which instance that is, as JSON.
+    examples, and at a chain of 120 tests. A note on the exception says which instance that is, as JSON.
 
     Parameters
     ----------
