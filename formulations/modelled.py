@@ -24,7 +24,8 @@ __all__ = ["Builder", "Decoder", "Definition", "ModelledFormulation", "register"
 Builder = Callable[..., Any]
 """Called with the instance and, if the formulation takes one, lambda or the budget (a Fraction); gives a model."""
 Decoder = Callable[[Any], Any]
-"""Called with the model, whose variables hold a point; gives x_h of each internal node, shape (n_internal,)."""
+"""Called with the model, whose variables hold a point; gives x_h of the internal nodes: numbers or expressions, in
+their order or by node."""
 Definition = Callable[..., Fraction | None]
 """Called as the builder is, with a pruning after that; gives its objective, or None if it is not allowed."""
 
@@ -169,13 +170,14 @@ class ModelledFormulation(Formulation):
         models.set_values(model, values)
         answer = decode(model)
         try:
-            shares = np.asarray(answer, dtype=np.float64)
-        except (TypeError, ValueError):
+            each = [answer[h] for h in instance.internal_nodes.tolist()] if hasattr(answer, "keys") else answer
+            shares = np.array([float(pyo.value(share)) for share in each])
+        except (KeyError, TypeError, ValueError):
             shares = np.zeros(())
         if shares.shape != (instance.n_internal,):
             raise ValueError(
-                f"{self.name}: expected the decoder to give shape ({instance.n_internal},), a number for each "
-                f"internal node, got {f'shape {shares.shape}' if shares.shape else repr(answer)}"
+                f"{self.name}: expected the decoder to give shape ({instance.n_internal},), a number or an expression "
+                f"for each internal node, got {f'shape {shares.shape}' if shares.shape else repr(answer)}"
             )
         return shares
 

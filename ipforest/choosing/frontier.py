@@ -61,7 +61,7 @@ class Frontier:
     Raises
     ------
     ValueError
-        There is no model, a column has another length than the others, or an amount is not a number.
+        There is no model, a column has another length than the others, an amount is not a number, or a cost is below 0.
     """
 
     cost: FloatArray
@@ -80,6 +80,8 @@ class Frontier:
             if np.isnan(amounts).any():
                 raise ValueError(f"{name}: expected numbers, got NaN")
             object.__setattr__(self, name, read_only(amounts))
+        if self.cost.size and self.cost.min() < 0:
+            raise ValueError(f"cost: expected numbers >= 0, got {plain(self.cost.min())}")
         for name, column in self.columns().items():
             if column.shape != self.cost.shape or column.ndim != 1 or column.size == 0:
                 raise ValueError(

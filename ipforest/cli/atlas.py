@@ -20,7 +20,12 @@ from ipforest.cli.options import (
 def add(commands: Subparsers) -> None:
     """Describe the command."""
     command = add_command(commands, "atlas", run, "Variants of the pruning problem: which relaxations are integral.")
-    command.add_argument("variants", nargs="*", metavar="NAME", help="variants (default: all)")
+    command.add_argument(
+        "variants",
+        nargs="*",
+        metavar="NAME",
+        help="variants (default: all), or FILE.py:NAME of one that a file registers or defines; the file is run",
+    )
     add_number(command, "--problems", 16, "random problems for each")
     add_seed(command, "seed of the problems")
     add_out_option(command, "atlas.md and the smallest fractional vertex of each variant that has one")
@@ -30,12 +35,16 @@ def run(options: Arguments) -> int:
     """Print the table; exit 1 if a program does not state its problem."""
     from formulations.variants import VARIANTS
     from ipforest._internal.files import write_text
+    from ipforest.testing.subjects import find_formulation
     from proofs.study.atlas import atlas
 
-    unknown = [name for name in options.variants if name not in VARIANTS]
+    unknown = [name for name in options.variants if name not in VARIANTS and ".py:" not in name]
     if unknown:
-        raise ValueError(f"NAME: expected variants among {', '.join(VARIANTS)}, got {', '.join(unknown)}")
-    chosen = [VARIANTS[name] for name in options.variants or VARIANTS]
+        raise ValueError(
+            f"NAME: expected variants among {', '.join(VARIANTS)}, or FILE.py:NAME, got {', '.join(unknown)}"
+        )
+    names = options.variants or VARIANTS
+    chosen = [VARIANTS[name] if name in VARIANTS else find_formulation(name) for name in names]
     with progress_of(options) as progress:
         found = atlas(chosen, options.problems, options.seed, progress)
     directory = out_directory(options)

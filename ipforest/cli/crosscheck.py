@@ -11,12 +11,11 @@ from ipforest.cli.options import (
     Subparsers,
     add_command,
     add_folder,
+    add_list,
     add_number,
     add_seed,
-    add_solvers_option,
     made_directory,
     progress_of,
-    solvers_of,
 )
 
 
@@ -27,16 +26,23 @@ def add(commands: Subparsers) -> None:
     )
     add_number(command, "--instances", 500, "how many problems")
     add_seed(command, "seed of the problems")
-    add_solvers_option(command, "--methods", "methods to compare (default: all installed)")
+    add_list(
+        command,
+        "--methods",
+        "NAME",
+        "methods to compare (default: all installed); FILE.py:NAME is a solver or a formulation that a file "
+        "registers or defines: the file is run",
+    )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
     add_folder(command, "save a disagreement there (default: the current folder)", ".")
 
 
 def run(options: Arguments) -> int:
     """Compare the methods; exit 1 at the first disagreement, with the problem saved for replay."""
+    from ipforest.testing.subjects import registered_method
     from proofs.crosschecks.random_checks import crosscheck_random, replay
 
-    methods = solvers_of(options.methods)
+    methods = None if options.methods is None else [registered_method(method) for method in options.methods]
     if options.replay is not None:
         outcome: Any = replay(options.replay, methods)
     else:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
 
+import numpy as np
+
 from ipforest._internal.registry import installed
 from ipforest._internal.words import some_of
 from ipforest.ensemble.boosted import BoostedTrees
@@ -39,6 +41,9 @@ MODEL_WRITERS = {
 }
 """Writer of estimators in which more than trees decides, by format."""
 
+
+SHARE_ROOM = 1e-6
+"""By how much the sum of a node's class shares may differ from 1."""
 
 CATEGORIES = {
     "sklearn": "ipforest.ensemble.histogram_boosting:trained_categories",
@@ -87,14 +92,32 @@ def _readers() -> dict[str, str | Callable[..., Any]]:
 
 
 def _read_by(entry: str | Callable[..., Any], model: object) -> Forest | BoostedTrees:
-    """Read by a reader, which may be one of another package."""
+    """Read by a reader, which may be one of another package.
+
+    Raises
+    ------
+    ImportError
+        The reader is not there.
+    TypeError
+        It returns no trees.
+    ValueError
+        It returns counts of classes in place of shares.
+    """
     try:
         reader = _load(entry) if isinstance(entry, str) else entry
     except (AttributeError, ImportError, ValueError) as problem:
         raise ImportError(f"READERS: expected MODULE:FUNCTION or a function, got {entry!r} ({problem})") from problem
-    trees = reader(model)
+    trees: Forest | BoostedTrees = reader(model)
     if not isinstance(trees, Forest | BoostedTrees):
         raise TypeError(f"READERS: expected {entry!r} to return a Forest or BoostedTrees, got {type(trees).__name__}")
+    if isinstance(trees, Forest) and trees.is_classifier:
+        wrong = (np.abs(trees.value.sum(axis=1) - 1) > SHARE_ROOM) | (trees.value.min(axis=1) < 0)
+        if wrong.any():
+            node = int(wrong.argmax())
+            raise ValueError(
+                f"READERS: expected {entry!r} to return class shares >= 0 whose sum is 1, got value "
+                f"{trees.value[node].tolist()} at node {node}; divide counts by their sum"
+            )
     return trees
 
 

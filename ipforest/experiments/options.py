@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from ipforest._internal.arrays import Array
+from ipforest._internal.words import some_of
 from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.parts import Parts
@@ -19,6 +20,9 @@ from ipforest.session import Seller, Sessions
 from ipforest.stopping.early_exit_policy import record_paths
 from ipforest.stopping.paths import StoppingPaths, StoppingRule
 from ipforest.stopping.rules import keenness_along, learn_stopping, stopping_curve
+
+PROBABILITY_ROOM = 1e-3
+"""By how much the sum of an example's probabilities may differ from 1."""
 
 
 class Answer(NamedTuple):
@@ -53,7 +57,8 @@ class Option:
         Raises
         ------
         ValueError
-            Labels or costs are not one for each example, or a cost is not finite.
+            Labels or costs are not one for each example, labels are other ones than those of the training part or no
+            finite numbers, a cost is negative or not finite, or probabilities are none.
         """
         numbers, outputs = list[float](), None
         for X, y in parts.held_out:
@@ -61,10 +66,13 @@ class Option:
             for name, given in (("labels", labels), ("paid", paid)):
                 if np.shape(given) != y.shape:
                     raise ValueError(f"{name}: expected shape {y.shape}, one for each example, got {np.shape(given)}")
-            if not np.isfinite(paid).all():
-                raise ValueError("paid: expected finite numbers, got others; a cost is what an example pays")
+            _check_labels(np.asarray(labels), parts)
+            if not (np.isfinite(paid).all() and np.min(paid) >= 0):
+                raise ValueError("paid: expected finite numbers >= 0, got others; a cost is what an example pays")
+            if outputs is not None:
+                _check_probabilities(np.asarray(outputs), len(X), parts)
             numbers += [float(np.mean(paid)), parts.lost(labels, y)]
-        return cls(*numbers, outputs=None if outputs is None else outputs.astype(np.float32))
+        return cls(*numbers, outputs=None if outputs is None else np.asarray(outputs, dtype=np.float32))
 
     @property
     def means(self) -> dict[str, float]:
@@ -75,6 +83,29 @@ class Option:
             "cost": self.cost,
             "error": self.error,
         }
+
+
+def _check_labels(labels: Array, parts: Parts) -> None:
+    if parts.is_regression:
+        if labels.dtype.kind not in "iuf" or not np.isfinite(labels).all():
+            raise ValueError(f"labels: expected finite numbers, got others, of dtype {labels.dtype}")
+        return
+    known = np.unique(parts.y_train)
+    others = labels[~np.isin(labels, known)] if labels.dtype.kind in "iufb" else labels
+    if others.size:
+        raise ValueError(
+            f"labels: expected classes of the training part, {some_of(known.tolist())}, got {others.tolist()[0]!r}"
+        )
+
+
+def _check_probabilities(outputs: Array, n_examples: int, parts: Parts) -> None:
+    shape = (n_examples, int(parts.y_train.max()) + 1)
+    if parts.is_regression:
+        raise ValueError("outputs: expected None where a number is predicted, got an array")
+    if outputs.shape != shape:
+        raise ValueError(f"outputs: expected shape {shape}, a probability of each class, got {outputs.shape}")
+    if not (outputs.min() >= 0 and np.allclose(outputs.sum(axis=1), 1, rtol=0, atol=PROBABILITY_ROOM)):
+        raise ValueError("outputs: expected probabilities >= 0 whose sum is 1 for each example, got others")
 
 
 def choose(options: Sequence[Option], budget: float) -> Option:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
-from ipforest._internal.arrays import Array
+from ipforest._internal.arrays import Array, read_only
 from ipforest.datasets import Dataset
 from ipforest.ensemble.forest import Forest
 
@@ -23,7 +23,7 @@ MIN_OF_CLASS = 4
 class Parts:
     """The three parts of a data set; all X have shape (n_part, n_features), all y shape (n_part,).
 
-    Where y is floating, numbers are predicted, else classes.
+    Where y is floating, numbers are predicted, else classes. The arrays are read-only, as all methods share them.
     """
 
     X_train: Array
@@ -32,6 +32,10 @@ class Parts:
     y_validation: Array
     X_test: Array
     y_test: Array
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            object.__setattr__(self, each.name, read_only(getattr(self, each.name)))
 
     @classmethod
     def of_rows(cls, X: Array, y: Array, rows: Iterable[Any]) -> Self:

@@ -15,6 +15,10 @@ from ipforest.costs import FeatureCosts
 __all__ = ["FittedRule", "StageOutputs", "StoppingPaths", "StoppingRule", "margin", "margin_in_words"]
 
 
+MEASURED = ("signal", "loss", "last", "bought_at", "cost")
+"""Fields with a row for each example."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StoppingPaths:
     """What examples see and pay when they are never stopped, stage by stage.
@@ -55,7 +59,11 @@ class StoppingPaths:
         cell = np.arange(self.n_samples)[:, None] * shape[1] + self.bought_at
         weights = np.broadcast_to(prices, cell.shape).ravel()
         spent = np.bincount(cell.ravel(), weights=weights, minlength=shape[0] * shape[1]).reshape(shape)
-        object.__setattr__(self, "cost", read_only(np.cumsum(spent[:, :-1], axis=1) - spent[:, :-1]))
+        object.__setattr__(self, "cost", np.cumsum(spent[:, :-1], axis=1) - spent[:, :-1])
+        for name in MEASURED:
+            object.__setattr__(
+                self, name, read_only(getattr(self, name))
+            )  # a rule learns from them, and is measured by them
 
     @property
     def n_samples(self) -> int:
@@ -70,7 +78,7 @@ class StoppingPaths:
     def of(self, rows: IntArray | BoolArray) -> Self:
         """Take some of the examples."""
         part = copy(self)
-        for name in ("signal", "loss", "last", "bought_at", "cost"):
+        for name in MEASURED:
             object.__setattr__(part, name, getattr(self, name)[rows])
         return part if self.groups is None else part.grouped(self.groups[rows])
 

@@ -21,6 +21,7 @@ __all__ = [
     "delayed_instance",
     "in_finer_units",
     "larger_problems",
+    "problems_of_many_trees",
     "telling_instances",
     "telling_problems",
     "tower_instance",
@@ -36,10 +37,12 @@ RUNGS = 6
 """Tests of the ladder, one below the other, each with a unit."""
 FAR = (Fraction(10**4, 3), Fraction(1, 3 * 10**4))
 """Lambdas that are neither small whole numbers nor short decimals."""
-STOREYS = 100
-"""Tests of the tower, one below the other."""
+MANY = 120
+"""Trees of the forest that shares one unit, examples of the broad stump, tests of the tower, one below the other."""
 LARGER = ((1, 3, 70, 5), (9, 1, 12, 3), (3, 2, 70, 4))
 """Trees, depth, examples and units of the larger problems, which have at most 512 prunings."""
+TOWER_LAMBDAS = (Fraction(1, 5), Fraction(21, 20))
+"""At the second no test of the tower pays but the last, which is kept alone where a row below a parent is missing."""
 
 
 def corner_instances() -> tuple[PruningInstance, ...]:
@@ -103,7 +106,8 @@ def telling_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fr
 def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
     """Make problems of seventy examples and of nine trees, which a program that is right on small ones only gets wrong.
 
-    Their lambdas lie below the first breakpoint of the path, where all that helps is bought, and above it.
+    Their lambdas lie below the first breakpoint of the path, where all that helps is bought, and above it. At last come
+    a test that 120 examples pass, and a tower of 120 tests: at lambdas below and above that at which all are kept.
 
     Parameters
     ----------
@@ -122,6 +126,24 @@ def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fra
             yield from ((instance, lam) for lam in (first / 2, (first + second) / 2))
         else:
             yield from ((instance, number) for number in corner_numbers(instance, program.takes))
+    for instance, lams in ((_broad_stump(), (Fraction(1, 5), Fraction(1))), (tower_instance(), TOWER_LAMBDAS)):
+        numbers = lams if program.takes == "lam" else corner_numbers(instance, program.takes)
+        yield from ((instance, number) for number in numbers)
+
+
+def problems_of_many_trees(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
+    """Make 120 stumps that share one unit, at a lambda, or within a budget, at which all of them are kept."""
+    stump = _tree((-1, 0, 0), (6, 1, 2), (0, 0, 0), {0: {(0, 0)}}, (1,))
+    instance = _instance(*[stump] * MANY)
+    number = {"lam": Fraction(1, 2), "budget": instance.evaluate(instance.unpruned)[1], "nothing": None}[program.takes]
+    if program.fits(instance):
+        yield instance, number
+
+
+def _broad_stump() -> PruningInstance:
+    """Make a stump that many examples reach, each of which needs the unit for itself."""
+    needs = {(example, 0) for example in range(MANY)}
+    return _instance(_stump(needs, (2 * MANY, MANY // 6, MANY // 3), (1, 2) * (MANY // 2)))
 
 
 def delayed_instance() -> PruningInstance:
@@ -137,9 +159,9 @@ def delayed_instance() -> PruningInstance:
 
 
 def tower_instance() -> PruningInstance:
-    """Make a chain of a hundred tests; the first and the last need units of their own."""
-    errors = [3 * (STOREYS - storey) + 9 * (storey < STOREYS) for storey in range(STOREYS + 1)]
-    return _instance(_line(errors, {0: 0, STOREYS - 1: 1}))
+    """Make a chain of 120 tests; the first and the last need units of their own."""
+    errors = [3 * (MANY - storey) + 9 * (storey < MANY) for storey in range(MANY + 1)]
+    return _instance(_line(errors, {0: 0, MANY - 1: 1}))
 
 
 def twin_instances() -> list[tuple[PruningInstance, PruningInstance]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -13,7 +13,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ipforest._internal.arrays import FloatArray, IntArray
-from ipforest.testing.corners import corner_numbers, larger_problems, telling_problems
+from ipforest.testing.corners import (
+    corner_numbers,
+    delayed_instance,
+    larger_problems,
+    problems_of_many_trees,
+    telling_problems,
+)
 from ipforest.testing.strategies import budgets, instances, lambdas
 
 if TYPE_CHECKING:
@@ -27,6 +33,7 @@ __all__ = ["Check", "check_formulation"]
 Check = Callable[[], None]
 Own: TypeAlias = "Sequence[PruningInstance] | None"
 """Instances to look at, in place of the corner instances and drawn ones."""
+_Problem: TypeAlias = "tuple[PruningInstance, Fraction | None]"
 EXAMPLES = 10
 MAX_INTERNAL = 4
 MAX_TREES = 2
@@ -76,8 +83,9 @@ def check_formulation(
 
     Every check looks at a few small instances on which each row of the known programs matters, at most two trees and
     two examples; then it draws others with Hypothesis and shrinks the one on which it fails. Optimum and bound are
-    compared on larger ones, too, of seventy examples and of nine trees. A note on the exception says which instance
-    that is, as JSON that `proofs.study.problem.Problem.from_json` reads.
+    compared on larger ones, too: of seventy examples, of nine trees, a test that many examples pass, a long chain of
+    tests. A note on the exception says which instance that is, as JSON that `proofs.study.problem.Problem.from_json`
+    reads.
 
     Parameters
     ----------
@@ -155,29 +163,21 @@ class _Case:
         self.instance.check_pruning(pruning)
         return pruning
 
-    def problem(self) -> str:
-        """Say what the case is, in words and as JSON."""
-        from proofs.study.problem import Problem
 
-        problem = Problem(self.instance, **self.specification.formulation.numbers(self.specification.number))
-        return f"fails on {problem}: {problem.to_json()}"
-
-
-def _cases(program: Formulation, max_internal: int = MAX_INTERNAL) -> st.SearchStrategy[_Case]:
+def _drawn_problems(program: Formulation, max_internal: int = MAX_INTERNAL) -> st.SearchStrategy[_Problem]:
     """Draw instances that the formulation can be stated for, and the number that it takes."""
     numbers = {"lam": lambdas, "budget": budgets, "nothing": st.none()}[program.takes]
     drawn = instances(max_internal, 1 if program.one_tree else MAX_TREES).filter(program.fits)
-    return st.builds(partial(_case, program), drawn, numbers)
+    return st.tuples(drawn, numbers)
 
 
-def _corners(program: Formulation, own: Own = None) -> Iterator[_Case]:
-    """State the formulation for the problems that tell formulations apart, or for one's own instances."""
+def _first_problems(program: Formulation, own: Own = None) -> Iterator[_Problem]:
+    """Make the problems that tell formulations apart, or those of one's own instances."""
     if own is None:
-        yield from (_case(program, *problem) for problem in telling_problems(program))
+        yield from telling_problems(program)
         return
     for instance in filter(program.fits, own):
-        for number in corner_numbers(instance, program.takes):
-            yield _case(program, instance, number)
+        yield from ((instance, number) for number in corner_numbers(instance, program.takes))
 
 
 def _case(program: Formulation, instance: PruningInstance, number: Fraction | None) -> _Case:
@@ -258,28 +258,35 @@ def _over(
     """Run a test over the corner cases, then over drawn ones, and larger ones if asked; or over one's own."""
 
     def run(test: Callable[[_Case], None]) -> None:
-        def noted(case: _Case) -> None:
-            try:
-                test(case)
-            except Exception as failure:  # whatever failed goes on, with the problem in words
-                failure.add_note(case.problem())
-                raise
-
-        for corner in _corners(program, own):
-            noted(corner)
+        for problem in _first_problems(program, own):
+            _noted(program, test, *problem)
         if own is not None:
             return
 
         @quickly()
-        @given(case=_cases(program, max_internal))
-        def drawn(case: _Case) -> None:
-            noted(case)
+        @given(problem=_drawn_problems(program, max_internal))
+        def drawn(problem: _Problem) -> None:
+            _noted(program, test, *problem)
 
         drawn()
         for problem in larger_problems(program) if larger else ():
-            noted(_case(program, *problem))
+            _noted(program, test, *problem)
 
     return run
+
+
+def _noted(
+    program: Formulation, test: Callable[[_Case], None], instance: PruningInstance, number: Fraction | None
+) -> None:
+    """State a problem and test it; whatever fails goes on, with the problem in words and as JSON."""
+    from proofs.study.problem import Problem
+
+    try:
+        test(_case(program, instance, number))
+    except Exception as failure:
+        problem = Problem(instance, **program.numbers(number))
+        failure.add_note(f"fails on {problem}: {problem.to_json()}")
+        raise
 
 
 def _check_builds_a_model(program: Formulation, own: Own) -> None:
@@ -363,16 +370,17 @@ def _check_size_is_that_of_the_model(program: Formulation, own: Own) -> None:
 
 def _check_optimum_is_that_of_all_prunings(program: Formulation, own: Own) -> None:
     """Require: the optimum of its 0-1 program is the least objective of all prunings, and its point is one of them."""
+    _over(program, own, larger=True)(_test_optimum)
 
-    @_over(program, own, larger=True)
-    def test(case: _Case) -> None:
-        found = _optimum_and_best(case)
-        if found is None:
-            return
-        objective, values, best = found
-        assert _near(objective * case.unit, best), f"optimum {objective * case.unit:.9g}, of all prunings {best}"
-        pruning = case.read(values)
-        assert case.worth(pruning) == best, f"the optimal point's pruning has {case.worth(pruning)}, the best {best}"
+
+def _test_optimum(case: _Case) -> None:
+    found = _optimum_and_best(case)
+    if found is None:
+        return
+    objective, values, best = found
+    assert _near(objective * case.unit, best), f"optimum {objective * case.unit:.9g}, of all prunings {best}"
+    pruning = case.read(values)
+    assert case.worth(pruning) == best, f"the optimal point's pruning has {case.worth(pruning)}, the best {best}"
 
 
 def _check_points_are_prunings(program: Formulation, own: Own) -> None:
@@ -394,27 +402,54 @@ def _check_points_are_prunings(program: Formulation, own: Own) -> None:
 
 
 def _check_prunings_are_points(program: Formulation, own: Own) -> None:
-    """Require: the prunings (within the budget), and no others, have points, the best of which has their objective."""
+    """Require: the prunings (within the budget), and no others, have points, the best of which has their objective.
+
+    Of many trees only the unpruned forest and bare roots are looked at.
+    """
     from proofs.crosschecks.brute_force import prunings
 
-    @_over(program, own, max_internal=3)
-    def test(case: _Case) -> None:
-        shares = _shares_as_rows(case)
-        for pruning in prunings(case.instance):
-            best = _solution(_fixed(case.program, shares, pruning))
-            worth = case.worth(pruning)
-            assert (best is None) == (worth is None), (
-                f"{pruning} has no point" if best is None else f"{pruning} has a point, but is not allowed (budget)"
+    _over(program, own, max_internal=3)(lambda case: _test_points_of(case, prunings(case.instance)))
+    for problem in problems_of_many_trees(program) if own is None else ():
+        _noted(program, _test_points_of_all_and_none, *problem)
+
+
+def _test_points_of_all_and_none(case: _Case) -> None:
+    _test_points_of(case, (case.instance.unpruned, case.instance.roots_only))
+
+
+def _test_points_of(case: _Case, prunings: Iterable[Pruning]) -> None:
+    shares = _shares_as_rows(case)
+    for pruning in prunings:
+        best = _solution(_fixed(case.program, shares, pruning))
+        worth = case.worth(pruning)
+        assert (best is None) == (worth is None), (
+            f"{pruning} has no point" if best is None else f"{pruning} has a point, but is not allowed (budget)"
+        )
+        if best is not None and worth is not None:
+            assert _near(best[0] * case.unit, worth), (
+                f"{pruning} has the objective {worth}, its best point {best[0] * case.unit:.9g}"
             )
-            if best is not None and worth is not None:
-                assert _near(best[0] * case.unit, worth), (
-                    f"{pruning} has the objective {worth}, its best point {best[0] * case.unit:.9g}"
-                )
+
+
+def _check_delayed_tests_are_right_or_refused(program: Formulation, own: Own) -> None:
+    """Require: below a delayed test its prunings have their objectives, or its ValueError says "delayed".
+
+    There an acquisition stands at several nodes of a tree; it is bought where any of them is kept.
+    """
+    from proofs.crosschecks.brute_force import prunings
+
+    instance = delayed_instance()
+    for number in corner_numbers(instance, program.takes) if own is None and program.fits(instance) else ():
+        try:
+            _noted(program, lambda case: _test_points_of(case, prunings(case.instance)), instance, number)
+        except ValueError as refusal:
+            if "delayed" not in str(refusal):
+                raise
 
 
 def _shares_as_rows(case: _Case) -> tuple[FloatArray, FloatArray]:
     """Read x = constant + rows @ values off the formulation, which must read a pruning by an affine map."""
-    n, read = case.program.n_columns, partial(case.specification.formulation.kept_shares, case.specification)
+    n, read = case.program.n_columns, case.specification.formulation.reader(case.specification)
     constant = read(np.zeros(n))
     rows = np.zeros((case.instance.n_internal, n))
     for column, unit in enumerate(np.eye(n)):
@@ -570,6 +605,7 @@ CHECKS: tuple[Callable[[Formulation, Own], None], ...] = (
     _check_optimum_is_that_of_all_prunings,
     _check_points_are_prunings,
     _check_prunings_are_points,
+    _check_delayed_tests_are_right_or_refused,
     _check_relaxation_bounds_the_optimum,
     _check_integral_is_kept,
     _check_network_is_its_matrix,

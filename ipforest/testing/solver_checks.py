@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import os
 import random
 import signal
 import sys
+import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from io import StringIO
 from itertools import count, product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +56,8 @@ MAX_TRIED = 10_000
 THREADS = 4
 MAX_CALLS = 10
 """Calls that a solver makes at each of which it is interrupted once."""
+PATIENCE_S = 1.0
+"""How long a thread may live on after its solver."""
 MAX_OPTIMA = 1000
 """Optima that are kept; the checks of one solver look at fewer problems."""
 _OPTIMA: dict[tuple[str, Fraction], PruningResult] = {}
@@ -83,8 +91,8 @@ def _larger_problems() -> Iterator[tuple[PruningInstance, Fraction]]:
     """Make problems of eight and sixteen trees, and of two that many examples pass, just above breakpoints of the path.
 
     There what a node needs decides whether it is kept: on the eight trees 25 of 27 triples matter. Those of seventy
-    examples have more than 64 acquisitions, which sets of bits in one integer do not hold. At last comes a chain of a
-    hundred tests, all or none of which are worth their price.
+    examples have more than 64 acquisitions, which sets of bits in one integer do not hold. At last comes a chain of
+    120 tests, all or none of which are worth their price.
     """
     from ipforest.path_search import prune_path
     from proofs.study.generated_forests import Shape, generated_instance
@@ -101,7 +109,7 @@ def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tupl
 
     Every check looks at a few small instances on which solvers differ; then it draws others with Hypothesis and shrinks
     the one on which it fails; at last it looks at larger ones, of eight and sixteen trees, of twelve and of seventy
-    examples, and at a chain of a hundred tests. A note on the exception says which instance that is, as JSON.
+    examples, and at a chain of 120 tests. A note on the exception says which instance that is, as JSON.
 
     Parameters
     ----------
@@ -344,22 +352,56 @@ def _check_interrupt_is_passed_on(info: SolverInfo) -> None:
         assert dropped or next(calls) <= call or ended, "goes on after an interrupt"
 
 
-def _check_global_state_is_left_alone(info: SolverInfo) -> None:
-    """Require: it leaves the random numbers, floating-point errors, interrupt handler and directory of all others."""
+@contextmanager
+def _surroundings() -> Iterator[Callable[[], dict[str, Any]]]:
+    """Put the solver into surroundings that it would not make itself; give what tells how they are, and end them."""
+    is_main, before = threading.current_thread() is threading.main_thread(), signal.getsignal(signal.SIGINT)
+    folder, known = Path.cwd(), set(threading.enumerate())
 
     def state() -> dict[str, Any]:
-        handler = signal.getsignal(signal.SIGINT)
-        numbers = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002  # the state of all is looked at
-        return {"random": str(numbers), "numpy.errstate": np.geterr(), "SIGINT": handler, "directory": Path.cwd()}
+        new = set(threading.enumerate()) - known
+        for thread in new:
+            thread.join(PATIENCE_S)
+        return {
+            "random": str((random.getstate(), np.random.get_state(legacy=False))),  # noqa: NPY002  # that of all
+            "numpy.errstate": np.geterr(),
+            "SIGINT": signal.getsignal(signal.SIGINT),
+            "directory": (Path.cwd(), [*Path(own).iterdir()]),
+            "warnings.filters": list(warnings.filters),
+            "the standard output": (sys.stdout, printed.getvalue()),
+            "threads": [thread for thread in new if thread.is_alive()],
+        }
 
+    with (
+        TemporaryDirectory() as own,
+        np.errstate(all="warn"),
+        warnings.catch_warnings(),
+        redirect_stdout(StringIO()) as printed,
+    ):
+        warnings.filterwarnings("default", message="nothing that a solver says")
+        os.chdir(own)
+        if is_main:
+            signal.signal(signal.SIGINT, lambda number, frame: signal.default_int_handler(number, frame))
+        try:
+            yield state
+        finally:
+            os.chdir(folder)
+            if is_main:
+                signal.signal(signal.SIGINT, before)
+
+
+def _check_global_state_is_left_alone(info: SolverInfo) -> None:
+    """Require: it leaves alone random numbers, floating-point errors, warnings, SIGINT, directory, output, threads.
+
+    The first call may import what sets them.
+    """
     drawn, drawn_by_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # to be put back
     try:
         for instance in corner_instances():
-            with np.errstate(all="warn"):
-                _solve(info, instance, CORNER_LAMBDAS[0])
+            _solve(info, instance, CORNER_LAMBDAS[0])
             random.random()
             np.random.random()  # noqa: NPY002  # a solver that seeds again is found by what was drawn since
-            with np.errstate(all="warn"):
+            with _surroundings() as state:
                 before = state()
                 _solve(info, instance, CORNER_LAMBDAS[0])
                 after = state()

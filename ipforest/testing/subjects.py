@@ -23,7 +23,7 @@ def find_formulation(text: str) -> Formulation:
     """
     from formulations import FORMULATIONS, Formulation, ModelledFormulation, formulation
 
-    found = _of_file(text, FORMULATIONS, Formulation, lambda each: getattr(each, "builder", None))
+    found = _of_file(text, (FORMULATIONS,), (Formulation,), lambda each: getattr(each, "builder", None))
     if found is None:
         return formulation(text)
     return found if isinstance(found, Formulation) else ModelledFormulation(text.rpartition(":")[2], found)
@@ -44,10 +44,12 @@ def find_solver(text: str) -> Any:
     OSError
         There is no such file.
     """
-    from ipforest.solvers import SOLVERS
-    from ipforest.solvers.registry import SolverInfo
+    from formulations import Formulation
 
-    return _of_file(text, SOLVERS, SolverInfo, lambda info: inspect.unwrap(info.target)) or text
+    found = _solver_or_formulation(text)
+    if isinstance(found, Formulation):
+        raise ValueError(f"{text}: expected a solver, got a formulation")
+    return found
 
 
 def registered_solver(text: str) -> str:
@@ -58,17 +60,49 @@ def registered_solver(text: str) -> str:
     ValueError, OSError
         As `find_solver`; or the solver's name is taken.
     """
+    return _registered(text, find_solver(text))
+
+
+def registered_method(text: str) -> str | Formulation:
+    """Return a method of the cross-checks: a solver as `registered_solver` does, or the formulation of a file.
+
+    Raises
+    ------
+    ValueError, OSError
+        As `find_solver`; or the name is taken.
+    """
+    from formulations import FORMULATIONS, Formulation, register_formulation
+
+    found = _solver_or_formulation(text)
+    if not isinstance(found, Formulation):
+        return _registered(text, found)
+    return found if FORMULATIONS.get(found.name) is found else register_formulation(found)
+
+
+def _solver_or_formulation(text: str) -> Any:
+    """Look a solver up; of a file that has none of that name take its formulation; a mere name is returned as it is."""
+    from formulations import FORMULATIONS, Formulation
+    from ipforest.solvers import SOLVERS
+    from ipforest.solvers.registry import SolverInfo
+
+    def function_of(entry: Any) -> Any:
+        function: Any = entry.target if isinstance(entry, SolverInfo) else getattr(entry, "builder", None)
+        return inspect.unwrap(function) if callable(function) else function
+
+    return _of_file(text, (SOLVERS, FORMULATIONS), (SolverInfo, Formulation), function_of) or text
+
+
+def _registered(text: str, solver: Any) -> str:
     from ipforest.solvers import SOLVERS, register_solver
     from ipforest.solvers.registry import SolverInfo
 
-    found = find_solver(text)
-    if isinstance(found, str):
-        return found
-    if not isinstance(found, SolverInfo):
-        register_solver(text.rpartition(":")[2])(found)
-    elif found.name not in SOLVERS:
-        SOLVERS.add(found)
-    return found.name if isinstance(found, SolverInfo) else text.rpartition(":")[2]
+    if isinstance(solver, str):
+        return solver
+    if not isinstance(solver, SolverInfo):
+        register_solver(text.rpartition(":")[2])(solver)
+    elif solver.name not in SOLVERS:
+        SOLVERS.add(solver)
+    return solver.name if isinstance(solver, SolverInfo) else text.rpartition(":")[2]
 
 
 def find_methods(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
@@ -83,11 +117,13 @@ def find_methods(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
     """
     from ipforest.frontiers.joint_frontier import JointFrontier
 
-    own = {text: _of_file(text, {}, JointFrontier, lambda each: each) for text in texts if ".py:" in text}
+    own = {text: _of_file(text, (), (JointFrontier,), lambda each: each) for text in texts if ".py:" in text}
     return [text for text in texts if text not in own], {text.rpartition(":")[2]: found for text, found in own.items()}
 
 
-def _of_file(text: str, registry: Mapping[str, Any], kind: type, function_of: Callable[[Any], Any]) -> Any:
+def _of_file(
+    text: str, registries: Sequence[Mapping[str, Any]], kinds: tuple[type, ...], function_of: Callable[[Any], Any]
+) -> Any:
     """Run the file of ``FILE.py:NAME`` and return what it registers or defines by that name; None for a mere name.
 
     A function that the file defines by that name and registers by another is what is registered, with its promises.
@@ -102,14 +138,14 @@ def _of_file(text: str, registry: Mapping[str, Any], kind: type, function_of: Ca
         return None
     if not path.endswith(".py"):
         raise ValueError(f"{text}: expected the name of one that is known, or FILE.py:NAME, got neither")
-    before = dict(registry)
+    before = [dict(registry) for registry in registries]
     defined = _names_of(Path(path))
-    registered = registry.get(name)
-    found = registered if registered is not before.get(name) else defined.get(name)
-    if not callable(found) and not isinstance(found, kind):
+    pairs = zip(registries, before, strict=True)
+    own = [entry for now, then in pairs for key, entry in now.items() if entry is not then.get(key)]
+    found = next((entry for entry in own if entry.name == name), defined.get(name))
+    if not callable(found) and not isinstance(found, kinds):
         got = "nothing of that name" if found is None else type(found).__name__
         raise ValueError(f"{path}: expected it to register or define {name!r}, got {got}")
-    own = (entry for key, entry in registry.items() if entry is not before.get(key))
     return next((entry for entry in own if function_of(entry) is found), found)
 
 

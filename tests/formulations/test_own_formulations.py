@@ -120,8 +120,14 @@ def test_what_reads_no_pruning_is_said():
     orphan = ModelledFormulation("orphan", kept_and_bought, decode=lambda model: [0.0, 1.0])
     with pytest.raises(ValueError, match="pruning: expected the parent of each kept node to be kept, not so at node 2"):
         formulations.solve(formulations.build(orphan, TREE, 1))
-    decoded = ModelledFormulation("decoded", kept_and_bought, decode=lambda m: [m.x[h].value for h in (0, 2)])
-    assert formulations.solve(formulations.build(decoded, TREE, 1)).objective == 3
+    for decode in (
+        lambda m: [m.x[h].value for h in (0, 2)],
+        lambda m: m.x,
+        lambda m: [1 - (1 - m.x[h]) for h in (0, 2)],
+        lambda m: {2: m.x[2], 0: m.x[0]},
+    ):
+        decoded = ModelledFormulation("decoded", kept_and_bought, decode=decode)
+        assert formulations.solve(formulations.build(decoded, TREE, 1)).objective == 3
     none = ModelledFormulation("none", lambda instance, lam: 3)
     with pytest.raises(TypeError, match=r"none: expected a pyomo.environ.ConcreteModel, got int"):
         formulations.build(none, TREE, 1)

@@ -37,6 +37,7 @@ def test_no_budget_allows_everything():
         (([], []), r"^cost: expected one value for each of one or more models, got shape \(0,\)"),
         (([[1.0]], [[0.5]]), r"^cost: expected one value .*, got shape \(1, 1\)"),
         (([1.0, math.nan], [0.5, 0.1]), r"^cost: expected numbers, got NaN$"),
+        (([-1.0, 1.0], [0.5, 0.1]), r"^cost: expected numbers >= 0, got -1$"),
         (([1.0, 2.0], [0.5, math.nan]), r"^loss: expected numbers, got NaN$"),
     ],
 )

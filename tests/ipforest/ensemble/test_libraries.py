@@ -92,6 +92,12 @@ def test_a_reader_of_ones_own_may_be_the_function_itself(monkeypatch):
     trees = read(DecisionTreeClassifier().fit(X, X[:, 0] > 9))
     monkeypatch.setitem(libraries.READERS, OfMine.__module__.partition(".")[0], lambda model: trees)
     assert read(OfMine()) is trees
+    counts = replace(trees, value=trees.value * trees.weight[:, None])
+    monkeypatch.setitem(libraries.READERS, OfMine.__module__.partition(".")[0], lambda model: counts)
+    with pytest.raises(
+        ValueError, match=r"class shares >= 0 whose sum is 1, got value \[10.0, 10.0\] at node 0; divide"
+    ):
+        read(OfMine())
 
 
 class Fitted(ClassifierMixin, BaseEstimator):

@@ -279,12 +279,30 @@ def test_a_method_that_gives_no_options_is_named() -> None:
     def answers(labels: Any, paid: Any) -> Any:
         return lambda task: [Option.measured(task.parts, lambda X: (labels(len(X)), paid(len(X)), None))]
 
+    def outputs(probabilities: Any) -> Any:
+        return lambda task: [
+            Option.measured(task.parts, lambda X: (np.ones(len(X)), np.ones(len(X)), probabilities(len(X))))
+        ]
+
+    def spoils(task: Any) -> Any:
+        task.parts.y_test[:] = 0
+
     for answer, error, message in (
         (lambda task: None, TypeError, "method: expected options, as of Option.measured.*, got NoneType"),
         (lambda task: [3], TypeError, "method: expected options, .*, got int"),
         (answers(np.ones, lambda n: 3.0), ValueError, r"paid: expected shape \(\d+,\), one for each example, got \(\)"),
         (answers(lambda n: np.ones((n, 1)), np.ones), ValueError, r"labels: expected shape .* got \(\d+, 1\)"),
         (answers(np.ones, lambda n: np.full(n, np.nan)), ValueError, "paid: expected finite numbers"),
+        (answers(np.ones, lambda n: -np.ones(n)), ValueError, "paid: expected finite numbers >= 0"),
+        (answers(lambda n: np.full(n, 7), np.ones), ValueError, "labels: expected classes of the .* 0, 1, 2, got 7$"),
+        (answers(lambda n: np.full(n, "1"), np.ones), ValueError, "labels: expected classes of the .*, got '1'$"),
+        (
+            outputs(np.ones),
+            ValueError,
+            r"outputs: expected shape \(\d+, 3\), a probability of each class, got \(\d+,\)",
+        ),
+        (outputs(lambda n: np.ones((n, 3))), ValueError, "outputs: expected probabilities >= 0 whose sum is 1"),
+        (spoils, ValueError, "read-only"),
     ):
         steps = gives(answer).steps
         with pytest.raises(error, match=message):

@@ -314,6 +314,15 @@ def test_a_rule_that_answers_otherwise_than_a_session_asks_is_refused(
         learn_stopping(answering(answer), random_paths(0), 5)
 
 
+@pytest.mark.parametrize("name", ["signal", "loss", "last", "bought_at", "cost"])
+def test_what_a_rule_is_measured_by_is_read_only(name: str) -> None:
+    def fit(paths: Any) -> Any:
+        getattr(paths, name)[:] = 0
+
+    with pytest.raises(ValueError, match="read-only"):
+        learn_stopping(SimpleNamespace(fit=fit), random_paths(0), 1)
+
+
 def test_a_rule_of_ones_own_is_taken_as_the_threshold() -> None:
     paths = random_paths(0)
     paths = replace(paths, signal=paths.signal + 0.01)

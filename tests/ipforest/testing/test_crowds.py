@@ -88,12 +88,29 @@ def test_what_only_seventy_examples_show_is_found():
     assert any(checks.solves(program, problem) is not None for problem in looked.largest)
 
 
-def without_deep_rows(instance, lam):
-    model, data = closure(instance, lam, EVERY_NEED), ModelData.of(instance)
-    for node in data.parent:
-        if len(data.path[node]) > 4:
-            model.parent[node].deactivate()
-    return model
+def without_rows_below(depth):
+    def builder(instance, lam):
+        model, data = closure(instance, lam, EVERY_NEED), ModelData.of(instance)
+        for node in data.parent:
+            if len(data.path[node]) > depth:
+                model.parent[node].deactivate()
+        return model
+
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("program", "check"),
+    [
+        (program_of("trees", summed_over_trees(100)), "prunings_are_points"),
+        (program_of("trees", summed_over_trees(8)), "prunings_are_points"),
+        (program_of("examples", of_the_first_examples(100)), "optimum_is_that_of_all_prunings"),
+        (ModelledFormulation("depth", without_rows_below(100)), "optimum_is_that_of_all_prunings"),
+    ],
+    ids=lambda value: str(value),
+)
+def test_a_constant_of_a_hundred_is_found(program, check):
+    assert fails(program, check)
 
 
 def with_a_discount_on_the_fourth_unit(instance, lam):
@@ -107,7 +124,7 @@ def at_most_a_hundred(instance, lam):
     return closure(instance, min(lam, Fraction(100)), EVERY_NEED)
 
 
-@pytest.mark.parametrize("builder", [without_deep_rows, with_a_discount_on_the_fourth_unit, at_most_a_hundred])
+@pytest.mark.parametrize("builder", [without_rows_below(4), with_a_discount_on_the_fourth_unit, at_most_a_hundred])
 def test_depth_many_units_and_large_lambdas_are_looked_at(builder):
     program = ModelledFormulation("small", builder)
     assert fails(program, "points_are_prunings")
@@ -132,6 +149,45 @@ def test_a_study_looks_for_fractional_vertices_where_six_trees_share_a_unit():
     program = program_of("weak", needs, integral=True)
     row = study_of(program).relaxation()[1]
     assert (row.claim, row.holds) == ("every vertex of the relaxation is 0-1 (random objectives)", False)
+
+
+def by_arrays(instance, lam, one_node_each):
+    """Write the closure form without `ModelData`: every node that needs an acquisition, or one of each tree."""
+    model, internal = pyo.ConcreteModel(), instance.internal_nodes.tolist()
+    model.x = pyo.Var(internal, domain=pyo.Binary)
+    model.w = pyo.Var(range(instance.n_acquisitions), domain=pyo.Binary)
+    model.rows = pyo.ConstraintList()
+    for place, above in enumerate(instance.parent.tolist()):
+        if above >= 0:
+            model.rows.add(model.x[internal[place]] <= model.x[internal[above]])
+    needs = zip(instance.triple_tree.tolist(), instance.indices.tolist(), instance.triple_node.tolist(), strict=True)
+    for (_, bought), place in {(need[0], need[1]): need[2] for need in needs}.items() if one_node_each else ():
+        model.rows.add(model.x[internal[place]] <= model.w[bought])
+    for bought, place in () if one_node_each else zip(instance.indices, instance.triple_node, strict=True):
+        model.rows.add(model.x[internal[place]] <= model.w[bought])
+    error = int(instance.errors[instance.tree_offsets[:-1]].sum())
+    error -= pyo.quicksum(gain * model.x[h] for h, gain in zip(internal, instance.gain.tolist(), strict=True))
+    cost = pyo.quicksum(price * model.w[a] for a, price in enumerate(instance.acquisition_cost.tolist()))
+    cost += pyo.quicksum(price * model.x[h] for h, price in zip(internal, instance.split_cost.tolist(), strict=True))
+    model.goal = pyo.Objective(expr=float(instance.error_unit) * error + float(lam * instance.cost_unit) * cost)
+    return model
+
+
+def test_an_acquisition_below_a_delayed_test_is_needed_at_several_nodes():
+    name = "delayed_tests_are_right_or_refused"
+    assert fails(ModelledFormulation("one", lambda instance, lam: by_arrays(instance, lam, True)), name)
+    for right in (ModelledFormulation("all", lambda instance, lam: by_arrays(instance, lam, False)), "closure"):
+        dict(check_formulation(right))[name]()
+
+
+def test_what_a_builder_raises_tells_the_instance():
+    def fails_on_bare_roots(instance, lam):
+        return closure(instance, lam, EVERY_NEED if instance.n_internal else None)
+
+    check = dict(check_formulation(ModelledFormulation("bare", fails_on_bare_roots)))["builds_a_model"]
+    with pytest.raises(TypeError, match="not callable") as caught:
+        check()
+    assert any(note.startswith("fails on 1 tree, 1 node, ") for note in caught.value.__notes__)
 
 
 def test_a_model_that_differs_from_call_to_call_is_named():

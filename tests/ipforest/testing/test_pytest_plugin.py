@@ -33,7 +33,7 @@ def two_words(instance, lam):
 
 @formulations.register("two-words", integral=True)
 def two_words_model(instance, lam):
-    raise NotImplementedError
+    return formulations.build("closure", instance, lam)
 """
 
 
@@ -95,6 +95,17 @@ def test_the_command_crosscheck_takes_a_solver_of_a_file(file: Path, capsys, mon
     said = capsys.readouterr().err
     assert "gives_nothing: expected a Pruning, " in said
     assert said.endswith("raised by the method 'gives_nothing' at lambda 3/8; saved for replay: disagreement.json\n")
+
+
+def test_the_commands_take_a_formulation_of_a_file(file: Path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(file.parent)
+    wanted = ["crosscheck", "--json", "--instances", "1", "--methods", "min-cut", f"{file}:two_words_model"]
+    assert main(wanted) == 0
+    assert {each["method"] for each in json.loads(capsys.readouterr().out)["tallies"]} >= {"pyomo-two-words"}
+    assert main(["atlas", "--json", "--problems", "1", f"{file}:two_words_model"]) == 0
+    assert [entry["name"] for entry in json.loads(capsys.readouterr().out)["entries"]] == ["two-words"]
+    with pytest.raises(ValueError, match=r"mine\.py:two_words_model: expected a solver, got a formulation"):
+        registered_solver(f"{file}:two_words_model")
 
 
 @pytest.mark.slow

@@ -1,7 +1,12 @@
 """All solvers pass their checks; solvers that are wrong in one way fail the check of that name."""
 
+import os
+import signal
+import threading
+import warnings
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from time import sleep
 
 import numpy as np
@@ -178,6 +183,57 @@ def tries_again_after_an_interrupt(instance, lam):
 def seeds_the_numbers_of_all(instance, lam):
     np.random.seed(0)  # noqa: NPY002  # the fault that is to be found
     return optimal(instance, lam)
+
+
+def prints(instance, lam):
+    print("found it")
+
+
+def goes_elsewhere(instance, lam):
+    os.chdir(Path(__file__).parent)
+
+
+def writes_a_file(instance, lam):
+    Path("left.lp").write_text("")
+
+
+def ignores_interrupts(instance, lam):
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def hides_warnings(instance, lam):
+    warnings.simplefilter("ignore")
+
+
+def leaves_a_thread(instance, lam):
+    threading.Thread(target=sleep, args=(3,), daemon=True).start()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        (prints, "the standard output"),
+        (goes_elsewhere, "directory"),
+        (writes_a_file, "directory"),
+        (ignores_interrupts, "SIGINT"),
+        (hides_warnings, "warnings.filters"),
+        (leaves_a_thread, "threads"),
+    ],
+)
+def test_what_is_spoiled_at_every_call_is_found(spoil, what, monkeypatch, tmp_path):
+    def solver(instance, lam):
+        spoil(instance, lam)
+        return instance.roots_only
+
+    monkeypatch.chdir(tmp_path)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        spoil(None, None)  # before the check, as another one of the solver does
+        with pytest.raises(AssertionError, match=f"changes what belongs to all: {what}$"):
+            dict(check_solver(solver))["global_state_is_left_alone"]()
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def silences_numpy(instance, lam):
