@@ -4,39 +4,34 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.frozen import FrozenEstimator
 
-from ipforest import BudgetPrune, FeatureCosts
-from ipforest.cli.session import SessionTable
-from ipforest.tabular.preprocessing import source_columns
-from ipforest.tabular.word_columns import WordColumns
+from ipforest import BudgetedPipeline, BudgetPrune, FeatureCosts
+from ipforest.tabular.word_columns import one_hot
 from ipforest.ward.patients import Ward
+from ipforest.wrappers.pipeline import parted
+from ipforest.wrappers.typed_cells import TypedCells
 
 NAMES = ["pain", "age", "crp", "ldl"]
 
 
-def clinic_model(delayed: tuple[str, ...] = ()) -> Pipeline:
+def clinic_model(delayed: tuple[str, ...] = ()) -> BudgetedPipeline:
     """Fit a forest behind one-hot columns, as `ipforest fit` does."""
     rng, n = np.random.default_rng(0), 240
     table = pd.DataFrame(
         {"pain": rng.choice(["mild", "strong", "none"], n), "age": rng.integers(20, 90, n).astype(float)}
-    )
+    ).astype({"pain": object})
     table["crp"], table["ldl"] = rng.integers(0, 90, n).astype(float), rng.integers(60, 220, n).astype(float)
     ill = (table.pain == "strong") & (table.crp > 40) | (table.ldl > 180)
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, feature_name_combiner=WordColumns())
-    encode = make_column_transformer((encoder, ["pain"]), remainder="passthrough", verbose_feature_names_out=False)
-    encode.set_output(transform="pandas")
-    columns = encode.fit_transform(table)
     prices = FeatureCosts([0, 1, 5, 8], groups=[-1, -1, 0, 0], group_fees=["2.10"], feature_names=NAMES)
-    costs = prices.with_delayed(list(delayed)).for_columns(source_columns(encode, 4), list(columns))
+    costs = prices.with_delayed(list(delayed))
     forest = RandomForestClassifier(5, max_depth=4, random_state=0)
-    model = BudgetPrune(forest, feature_costs=costs, random_state=0).fit(columns, np.where(ill, "ill", "well"))
-    return Pipeline([("preprocessing", encode), ("model", model)])
+    words = FrozenEstimator(one_hot(table, costs)[0])
+    model = BudgetedPipeline(words, BudgetPrune(forest, random_state=0), feature_costs=costs)
+    return model.fit(table, np.where(ill, "ill", "well"))
 
 
-def ward_of(model: Pipeline, **options: Any) -> Ward:
+def ward_of(model: Any, **options: Any) -> Ward:
     """Open a ward with the model."""
-    return Ward(model[-1], SessionTable(model, model[-1]), **options)
+    return Ward(model, TypedCells(parted(model)), **options)

@@ -206,7 +206,7 @@ def _print_reading(columns: list[Column], costs: FeatureCosts, options: Argument
     console.print(table)
 
 
-def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None) -> Any:
+def _untrained(options: Arguments, budget: Fraction | None) -> Any:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     from ipforest.choosing.class_costs import read_class_cost_file
@@ -214,12 +214,7 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.learners.forest_pruner import PruningSettings
 
-    common = {
-        "feature_costs": costs,
-        "budget": budget,
-        "max_cost": exact_number(options.max_cost, "max-cost"),
-        "random_state": options.seed,
-    }
+    common = {"budget": budget, "max_cost": exact_number(options.max_cost, "max-cost"), "random_state": options.seed}
     if options.estimator == CHOSEN_NUMBER:
         return BudgetedRegressor(
             n_jobs=-1, run=RunSettings(verbose=not options.json), scoring=options.scoring, **common
@@ -240,31 +235,28 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
 
 
 def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None) -> Any:
-    """Train the estimator, behind one-hot columns where there is text; those of one feature are one purchase."""
-    from sklearn.pipeline import Pipeline
+    """Train the estimator, behind one-hot columns where there is text.
 
-    from ipforest.tabular.word_columns import one_hot, text_columns
-
-    model = _untrained(options, costs, budget)
-    if not text_columns(X):
-        return _least_error(model, X, y, costs, budget)
-    preprocessing, columns, prices = one_hot(X, costs)
-    model.set_params(feature_costs=prices)
-    return Pipeline([("preprocessing", preprocessing), ("model", _least_error(model, columns, y, prices, budget))])
-
-
-def _least_error(model: Any, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None) -> Any:
-    """Train the estimator; a forest also without the columns that cost more than the budget, to take the better one."""
+    A forest is also trained without the columns that cost more than the budget, to take the better one.
+    """
     from sklearn.base import clone
+    from sklearn.frozen import FrozenEstimator
 
-    from ipforest.learners.budget_prune import BudgetPrune, columns_beyond
+    from ipforest.learners.budget_prune import columns_beyond
+    from ipforest.tabular.word_columns import one_hot, text_columns
+    from ipforest.wrappers.pipeline import BudgetedPipeline, parted
 
+    model = _untrained(options, budget)
+    if text_columns(X):
+        model = BudgetedPipeline(FrozenEstimator(one_hot(X, costs)[0]), model)
+    model.set_params(feature_costs=costs)
     hidden = columns_beyond(costs, budget or Fraction(0))
-    if not isinstance(model, BudgetPrune) or not budget or not 0 < hidden.size < X.shape[1]:
+    if options.estimator != PRUNED or not budget or not 0 < hidden.size < X.shape[1]:
         return model.fit(X, y)
     shown = X.copy()
-    shown.iloc[:, hidden] = 0
-    return min([clone(model).fit(table, y) for table in (X, shown)], key=lambda trained: trained.result_.error)
+    shown.iloc[:, hidden] = 0  # also none of the words
+    trained = [clone(model).fit(table, y) for table in (X, shown)]
+    return min(trained, key=lambda each: parted(each).buyer.result_.error)
 
 
 def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict[str, Any]:
@@ -275,7 +267,7 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     from ipforest.tabular.purchases import purchases
     from ipforest.wrappers.pipeline import parted
 
-    _, bought, encode = parted(model)
+    _, bought, encode, _ = parted(model)
     columns = encode(X)
     is_pruned = isinstance(bought, BudgetPrune)
     report: dict[str, Any] = {

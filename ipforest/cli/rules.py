@@ -77,7 +77,7 @@ def _check_options(options: Arguments) -> None:
 
 
 def _rules(options: Arguments, model: Parted, X: pd.DataFrame, target: Any) -> tuple[Rules, Fidelity | None]:
-    from sklearn.pipeline import Pipeline
+    from sklearn.pipeline import make_pipeline
 
     from ipforest.learners.readable_tree import ReadableTree
     from ipforest.rules import read_rules
@@ -87,11 +87,11 @@ def _rules(options: Arguments, model: Parted, X: pd.DataFrame, target: Any) -> t
     half = len(X) // 2
     if half == 0:
         raise ValueError(f"{options.csv}: expected two rows at least to learn a tree and to compare it, got {len(X)}")
-    seen, whole = model.encode(X), model.whole
+    seen = model.encode(X)
     depth = {} if options.max_depth is None else {"max_depth": options.max_depth}
     tree = ReadableTree(model.buyer, max_questions=options.max_questions, random_state=0, **depth)
     tree.fit(seen[:half], target[:half])
-    in_place = tree if whole is model.buyer else Pipeline([*whole.steps[:-1], ("tree", tree)])
+    in_place = tree if model.preprocessing is None else make_pipeline(model.preprocessing, tree)
     return read_rules(in_place, X[half:], target[half:]), tree.fidelity(seen[half:], target[half:])
 
 

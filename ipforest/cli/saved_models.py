@@ -42,14 +42,13 @@ def read_model(options: Arguments) -> Parted:
         It is no model, or one without prices.
     """
     from ipforest.tabular.model_files import load_model
-    from ipforest.wrappers.pipeline import BudgetedPipeline, parted
+    from ipforest.wrappers.pipeline import parted
 
     path = options.model
     if not Path(path).exists():
         raise ValueError(f"--model: expected a folder of `ipforest fit` or a model file, found nothing at {path}")
     file = Path(path) / MODEL_FILE if Path(path).is_dir() else Path(path)
     model = load_model(file, allow_pickle=options.allow_pickle)
-    model = model.as_pipeline() if isinstance(model, BudgetedPipeline) else model
     try:
         return parted(model)
     except TypeError as problem:
@@ -96,24 +95,6 @@ def using(path: str) -> Iterator[None]:
         yield
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, NumbaError) as problem:
         raise ValueError(f"{path}: expected a model as saved, got one that fails: {one_line(problem)}") from problem
-
-
-def known_words(model: Any) -> dict[str, dict[str, Any]]:
-    """Return what the words stand for that training saw, for each column of text or categories that the model reads."""
-    from sklearn.pipeline import Pipeline
-
-    if isinstance(model, Pipeline):
-        return {
-            name: {word: word for word in words.tolist()}
-            for step, encoder, names in model[0].transformers_
-            if step == "onehotencoder"
-            for name, words in zip(names, encoder.categories_, strict=True)
-        }
-    categories = getattr(model, "categories_", None)
-    names = getattr(model, "feature_names_in_", ())
-    if categories is None:
-        return {}
-    return {names[column]: {str(word): word for word in words} for column, words in categories.names.items()}
 
 
 def read_rows(options: Arguments, model: Parted, other: Callable[[pd.DataFrame], T]) -> tuple[pd.DataFrame, T]:
@@ -168,6 +149,7 @@ def _examples(cells: pd.DataFrame, path: str, model: Parted, form: CsvFormat) ->
 
     A column that the model never buys may be absent; it is missing then, or 0 where the model takes nothing missing.
     """
+    import numpy as np
     import pandas as pd
     from sklearn.utils import get_tags
 
@@ -183,15 +165,17 @@ def _examples(cells: pd.DataFrame, path: str, model: Parted, form: CsvFormat) ->
     if absent:
         print_note(f"{path}: no column {', '.join(sorted(absent))}, which the model never buys")
     table = select_columns(cells, [name for name in names if name not in absent], path)
-    words = known_words(model.whole)
+    words = {name: known for name, known in model.columns().items() if known}
     parts = [numbers_of(table[[name for name in table if name not in words]], path, form, of_features=True)]
     for name in words.keys() - absent:
         column = to_words(table[name])
         word_of = matched_labels(column.unique().tolist(), words[name])
         _note_unknown(column, word_of, words[name], path)
-        parts.append(column.map(lambda cell, known=words[name], of=word_of: known[of[cell]] if cell in of else cell))
+        cells = [words[name][word_of[cell]] if cell in word_of else cell or np.nan for cell in column.tolist()]
+        parts.append(pd.Series(cells, table.index, dtype=object, name=name))
     nothing = float("nan") if get_tags(model.buyer).input_tags.allow_nan else 0.0
-    parts += [pd.Series("" if name in words else nothing, table.index, name=name) for name in absent]
+    fillers = {name: next(iter(words[name].values())) if name in words else nothing for name in absent}
+    parts += [pd.Series(filler, table.index, name=name) for name, filler in fillers.items()]
     return pd.concat(parts, axis=1)[list(names)]
 
 
@@ -200,10 +184,7 @@ def _wanted(model: Parted) -> set[str]:
     from ipforest.tabular.preprocessing import input_columns
 
     names = [str(name) for name in model.whole.feature_names_in_]
-    features = model.buyer.policy().features
-    if model.whole is model.buyer:
-        return {names[feature] for feature in features.tolist()}
-    inputs = input_columns(model.whole[:-1], len(names))[features]
+    inputs = input_columns(model.preprocessing, len(names))[model.buyer.policy().features]
     return {names[column] for column in inputs.indices.tolist()}
 
 

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
+from sklearn.preprocessing import FunctionTransformer
 
-from ipforest.tabular.preprocessing import column_numbers
+from ipforest.tabular.preprocessing import categories_of
 from ipforest.wrappers.pipeline import BudgetedPipeline
 from ipforest.wrappers.table_columns import TableColumns
 
@@ -31,7 +29,7 @@ def table_of(model: BudgetedPipeline) -> dict[str, Any]:
     ValueError
         A column is computed by another transformer than encoders of categories and imputers of single columns.
     """
-    known = _categories(model.preprocessing_, model.n_features_in_)
+    known = _categories(model)
     sources = model.sources_.tolist()
     columns = model.table_columns
     codings: dict[str, dict[str, Any]] = {}
@@ -105,7 +103,7 @@ def _plain(name: Any) -> Any:
     return name.item() if isinstance(name, np.generic) else name
 
 
-def _categories(transformer: Any, n_inputs: int) -> list[list[Any]]:
+def _categories(model: BudgetedPipeline) -> list[list[Any]]:
     """List the categories that each column has in an encoder, none for columns of numbers that stay as they are.
 
     Raises
@@ -113,27 +111,21 @@ def _categories(transformer: Any, n_inputs: int) -> list[list[Any]]:
     ValueError
         Another transformer computes a column.
     """
-    if transformer is None or (isinstance(transformer, str) and transformer == "passthrough"):
-        return [[] for _ in range(n_inputs)]
-    if isinstance(transformer, ColumnTransformer):
-        found: dict[int, list[Any]] = {}
-        for _, step, columns in transformer.transformers_:
-            chosen = [] if isinstance(step, str) and step == "drop" else column_numbers(transformer, columns, n_inputs)
-            for column, names in zip(chosen, _categories(step, len(chosen)), strict=True):
-                if found.setdefault(column, names) != names:
-                    raise ValueError(f"preprocessing_: expected one part to take column {column}, got several")
-        return [found.get(column, []) for column in range(n_inputs)]
-    if isinstance(transformer, Pipeline):
-        steps = [_categories(step, n_inputs) for _, step in transformer.steps]
-        return [next(filter(None, of_column), []) for of_column in zip(*steps, strict=True)]
-    if isinstance(transformer, OneHotEncoder | OrdinalEncoder):
-        return [[name for name in names if name is not None and name == name] for names in transformer.categories_]
+    found = []
+    for column, known in enumerate(categories_of(model.preprocessing_, model.n_features_in_, _require_number_or_gap)):
+        if any(names != known[0] for names in known):
+            raise ValueError(f"preprocessing_: expected one part to take column {column}, got several")
+        found.append(known[0] if known else [])
+    return found
+
+
+def _require_number_or_gap(transformer: Any) -> None:
+    """Refuse a transformer that is none of those that leave numbers as they are, or fill gaps."""
     is_identity = isinstance(transformer, FunctionTransformer) and transformer.func is None
     fills_gaps = isinstance(transformer, SimpleImputer) and pd.isna(transformer.missing_values)
-    if is_identity or (fills_gaps and not transformer.add_indicator):
-        return [[] for _ in range(n_inputs)]
-    raise ValueError(
-        "preprocessing_: expected encoders of categories, imputers of single columns and columns that stay as they "
-        f"are, which an export holds, got {type(transformer).__name__}; write the estimator_ of the pipeline, and give "
-        "the model what preprocessing_ computes"
-    )
+    if not is_identity and not (fills_gaps and not transformer.add_indicator):
+        raise ValueError(
+            "preprocessing_: expected encoders of categories, imputers of single columns and columns that stay as they "
+            f"are, which an export holds, got {type(transformer).__name__}; write the estimator_ of the pipeline, and "
+            "give the model what preprocessing_ computes"
+        )

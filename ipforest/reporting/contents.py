@@ -106,7 +106,7 @@ def report(
     others = read_budgets(budgets)
     require_rows_in_order(X, y)
     require_rows_in_order(X, sample_weight, "sample_weight")
-    _, buyer, encode = parted(model)
+    _, buyer, encode, _ = parted(model)
     table = encode(X)
     answered = answers_about(buyer, table, y, sample_weight)
     measures = measures_of(answered, listed, n_resamples, random_state)

@@ -226,7 +226,7 @@ def _measured(fold: _Fold) -> list[dict[str, Any]]:
     fitted, unseen, rows = _fitted(clone(model), data.rows(training)), data.rows(test), []
     own = _buyer(model).budget
     for budget in [own] if budgets is None else budgets:
-        _, buyer, encode = parted(fitted if budgets is None else fitted.at_budget(budget))
+        _, buyer, encode, _ = parted(fitted if budgets is None else fitted.at_budget(budget))
         answered = answers_about(buyer, encode(unseen.X), unseen.y, unseen.weight)
         values = {measure.name: measure.value for measure in measures_of(answered, scoring, 0, 0)}
         nominal = float("nan") if budget is None else float(nonnegative_fraction(budget, "budgets"))

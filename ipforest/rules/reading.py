@@ -21,7 +21,7 @@ from ipforest.rules.rules import Rules, parts_of
 from ipforest.rules.tree_reader import TreeReader, single_tree
 from ipforest.session import Seller
 from ipforest.tabular.word_columns import names_in_words
-from ipforest.wrappers.pipeline import BudgetedPipeline
+from ipforest.wrappers.pipeline import parted
 
 __all__ = ["read_rules", "rules_of"]
 
@@ -73,8 +73,7 @@ def read_rules(
     buyer, prepare, names = parts_of(model)
     seller = buyer._seller()
     if names is not None and not hasattr(buyer, "feature_names_in_"):
-        pipeline = model.as_pipeline() if isinstance(model, BudgetedPipeline) else model
-        seller = replace(seller, feature_names=tuple(names_in_words(pipeline[:-1], names)))
+        seller = replace(seller, feature_names=tuple(names_in_words(parted(model).preprocessing, names)))
     rules = rules_of(
         buyer.policy(),
         seller,

@@ -194,7 +194,7 @@ class Rules:
 
 def parts_of(model: Any) -> tuple[BudgetedEstimator, Callable[[Any], Array], list[str] | None]:
     """Take apart what buys, what it sees of a table, and the names of the table's columns."""
-    _, buyer, encode = parted(model)
+    _, buyer, encode, _ = parted(model)
     names = [str(name) for name in getattr(model, "feature_names_in_", ())] or None
 
     def prepare(X: Any) -> Array:

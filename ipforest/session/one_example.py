@@ -28,7 +28,7 @@ class Purchase:
     price : float
         What it cost, a group's fee included where it was the first of its group; 0 where nothing was charged.
     values : tuple of (str, float or None)
-        What it brought, by feature; None for a value that could not be had.
+        What it brought, by feature; None for a value that could not be had. In a session of a table cells, by column.
     reason : str
         Why the model wanted it.
     charged : bool
@@ -41,11 +41,16 @@ class Purchase:
 
     unit: str
     price: float
-    values: tuple[tuple[str, float | None], ...]
+    values: tuple[tuple[str, Any], ...]
     reason: str
     charged: bool = True
     round: int = 1
     in_vain: bool = False
+
+    @property
+    def brought(self) -> str:
+        """The names of what it brought, where ``unit`` may be the name of a group."""
+        return ", ".join(name for name, _ in self.values)
 
 
 class Session:

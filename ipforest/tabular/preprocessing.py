@@ -7,6 +7,7 @@ belong to the columns of the user's table, so each computed column needs whateve
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from copy import copy
 from functools import reduce
 from typing import Any
@@ -18,11 +19,11 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.impute import KNNImputer
 from sklearn.impute._iterative import IterativeImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import Normalizer
+from sklearn.preprocessing import Normalizer, OneHotEncoder, OrdinalEncoder
 
 from ipforest._internal.arrays import IntArray, one_line
 
-__all__ = ["input_columns", "source_columns"]
+__all__ = ["categories_of", "input_columns", "source_columns"]
 
 MIXING = (IterativeImputer, KNNImputer, Normalizer, TfidfTransformer)
 """Transformers that name each output after one input, but compute it from all."""
@@ -148,3 +149,36 @@ def _by_output_names(transformer: Any, n_inputs: int) -> csr_array:
     indptr = np.cumsum([0, *(len(row) for row in rows)])
     indices = np.array([column for row in rows for column in row], dtype=np.int64)
     return csr_array((np.ones(indices.size, dtype=bool), indices, indptr), shape=(len(rows), n_inputs))
+
+
+def categories_of(transformer: Any, n_inputs: int, check: Callable[[Any], None]) -> list[list[list[Any]]]:
+    """List, for each column, the categories that each part of a fitted transformer knows of it; none of numbers.
+
+    Parameters
+    ----------
+    transformer : fitted transformer, or None
+    n_inputs : int
+    check : callable (transformer)
+        Called with each part that is no encoder of categories, and that changes what it takes.
+
+    Returns
+    -------
+    list of list of list
+        Missing values are no categories.
+    """
+    if transformer is None or (isinstance(transformer, str) and transformer == "passthrough"):
+        return [[[]] for _ in range(n_inputs)]
+    if isinstance(transformer, ColumnTransformer):
+        found: list[list[list[Any]]] = [[] for _ in range(n_inputs)]
+        for _, step, columns in transformer.transformers_:
+            chosen = [] if isinstance(step, str) and step == "drop" else column_numbers(transformer, columns, n_inputs)
+            for column, known in zip(chosen, categories_of(step, len(chosen), check), strict=True):
+                found[column] += known
+        return found
+    if isinstance(transformer, Pipeline):
+        steps = [categories_of(step, n_inputs, check) for _, step in transformer.steps]
+        return [next(filter(any, of_column), [[]]) for of_column in zip(*steps, strict=True)]
+    if isinstance(transformer, OneHotEncoder | OrdinalEncoder):
+        return [[[name for name in names if name is not None and name == name]] for names in transformer.categories_]
+    check(transformer)
+    return [[[]] for _ in range(n_inputs)]

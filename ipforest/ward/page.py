@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ipforest._internal.arrays import one_line
-from ipforest.session import Purchase, Unit
+from ipforest.session import Purchase
 from ipforest.ward.patients import ABSENT, MISSING_RESULT, RESULT, Patient, Refused, Ward
 
 if TYPE_CHECKING:
@@ -183,7 +183,9 @@ class _Pages:
         from flask import render_template
 
         patients = [*self._ward.patients.values()]
-        return render_template(template, root=self._root, patients=patients, page=self, **values), status
+        return render_template(
+            template, root=self._root, patients=patients, page=self, columns=self._ward.columns, **values
+        ), status
 
     def _to(self, patient: Patient | None = None) -> Response:
         from flask import redirect
@@ -231,7 +233,7 @@ class _Pages:
         told = {
             unit.index: (
                 request.form.get(f"state-{unit.index}", RESULT),
-                [request.form.get(f"value-{unit.index}-{at}", "") for at, _ in enumerate(self.fields(unit))],
+                [request.form.get(f"value-{unit.index}-{at}", "") for at, _ in enumerate(unit.features)],
             )
             for unit in patient.orders
         }
@@ -256,23 +258,15 @@ class _Pages:
         named = {"Content-Disposition": f"attachment; filename={SAVED_AS}"}
         return saved, {"Content-Type": "application/json", **named}
 
-    def name(self, unit: Unit) -> str:
-        """Name a unit by the columns of the table."""
-        return self._ward.columns.name(unit)
-
-    def fields(self, unit: Unit) -> list[tuple[str, list[str] | None]]:
-        """List what is typed for a unit."""
-        return self._ward.columns.fields(unit)
-
     def line(self, line: Purchase) -> dict[str, str]:
         """Put a line of the ledger into words."""
-        values = self._ward.columns.told(line)
+        values = [value for _, value in line.values]
         nothing = "no result" if line.charged else "could not be had"
-        shown = [nothing if value is None else _shown(value) for value in values.values()]
+        shown = [nothing if value is None else _shown(value) for value in values]
         return {
-            "name": self._ward.columns.bought(line),
+            "name": line.brought,
             "round": f"round {line.round}",
-            "value": ", ".join(shown) if any(value is not None for value in values.values()) else nothing,
+            "value": ", ".join(shown) if any(value is not None for value in values) else nothing,
             "price": f"{line.price:.2f}",
             "reason": line.reason + (" (in the end it was not needed)" if line.in_vain else ""),
         }
@@ -288,7 +282,7 @@ class _Pages:
     def state(self, patient: Patient) -> str:
         """Say in a word where a patient stands."""
         if patient.orders:
-            return f"order {', '.join(map(self.name, patient.orders))}"
+            return f"order {', '.join(map(self._ward.columns.name, patient.orders))}"
         return f"answer: {self.verdict(patient)}"
 
 

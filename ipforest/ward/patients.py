@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from ipforest.session import Purchase, Session, Unit
+from ipforest.session import Unit
+from ipforest.wrappers.typed_cells import TypedCells
 
 RESULT, ABSENT, MISSING_RESULT = "result", "absent", "missing"
 """What came of an order: a value; nothing, as it could not be had; nothing, though it was done and is charged."""
 
+NOTHING = {ABSENT: "?", MISSING_RESULT: "NA"}
+"""What is typed in the terminal for it."""
+
 MAX_NAME_LENGTH = 80
-
-
-class Columns(Protocol):
-    """Between what is typed about the columns of a table and what a model compares."""
-
-    def name(self, unit: Unit) -> str:
-        """Name the columns that a unit comes from."""
-
-    def fields(self, unit: Unit) -> list[tuple[str, list[str] | None]]:
-        """List the columns that a unit comes from, with the words that each knows, None for numbers."""
-
-    def answer(self, unit: Unit, text: str) -> tuple[list[Any], bool]:
-        """Read what was typed for a unit: a value for each of its features, and whether it is charged."""
-
-    def known(self, pairs: list[str]) -> dict[int, Any]:
-        """Read ``NAME=VALUE`` pairs."""
-
-    def bought(self, line: Purchase) -> str:
-        """Name the columns that a line of the ledger brought."""
-
-    def told(self, line: Purchase) -> dict[str, Any]:
-        """Give what a line of the ledger brought."""
 
 
 class Refused(ValueError):
@@ -60,20 +41,20 @@ class Patient:
     ----------
     number : int
     name : str
-    session : Session
+    session : Session or TableSession
     note : str
         What happened last.
     """
 
     number: int
     name: str
-    session: Session
+    session: Any
     note: str = ""
 
     @property
     def orders(self) -> tuple[Unit, ...]:
         """What to order now; empty when the model answers."""
-        return self.session.round()
+        return tuple(self.session.round())
 
 
 @dataclass(slots=True)
@@ -82,16 +63,16 @@ class Ward:
 
     Parameters
     ----------
-    buyer : BudgetedEstimator
-    columns : Columns
+    model : BudgetedEstimator or BudgetedPipeline
+    columns : TypedCells
     max_cost : number or text, optional
         What a patient may pay at most.
     max_rounds : int, optional
         How often to wait for delayed results at most.
     """
 
-    buyer: Any
-    columns: Columns
+    model: Any
+    columns: TypedCells
     max_cost: Any = None
     max_rounds: int | None = None
     patients: dict[int, Patient] = field(default_factory=dict)
@@ -114,7 +95,7 @@ class Ward:
             A line that is no such pair, or a limit that is no number.
         """
         pairs = [line.strip() for line in known.splitlines() if line.strip()]
-        session = self.buyer.session(self.columns.known(pairs), max_cost.strip() or self.max_cost, self.max_rounds)
+        session = self.model.session(self.columns.known(pairs), max_cost.strip() or self.max_cost, self.max_rounds)
         return self._admitted_with(name, session, "The session has begun.")
 
     def readmit(self, name: str, saved: str) -> Patient:
@@ -125,9 +106,9 @@ class Ward:
         ValueError
             It is no session, or one of another model.
         """
-        return self._admitted_with(name, self.buyer.resume(saved), "The saved session goes on.")
+        return self._admitted_with(name, self.model.resume(saved), "The saved session goes on.")
 
-    def _admitted_with(self, name: str, session: Session, note: str) -> Patient:
+    def _admitted_with(self, name: str, session: Any, note: str) -> Patient:
         self._admitted += 1
         told = " ".join(name.split())[:MAX_NAME_LENGTH] or f"Patient {self._admitted}"
         self.patients[self._admitted] = Patient(self._admitted, told, session, note)
@@ -155,7 +136,8 @@ class Ward:
             if state == RESULT and not any(text.strip() for text in texts):
                 continue
             try:
-                read[unit] = self.columns.answer(unit, _typed(state, texts))
+                texts = [NOTHING[state]] * len(unit.features) if state in NOTHING else [text.strip() for text in texts]
+                read[unit] = self.columns.answer(unit, texts)
             except ValueError as problem:
                 problems[unit.index] = str(problem)
         if not read and not problems and orders:
@@ -166,11 +148,11 @@ class Ward:
         if problems:
             raise Refused(problems)
         before = patient.session.to_json()
-        for unit, (values, charged) in read.items():
+        for unit, (cells, charged) in read.items():
             try:
-                patient.session.tell(dict(zip(unit.features, values, strict=True)), charged)
+                patient.session.tell(cells, charged)
             except ValueError as problem:
-                patient.session = self.buyer.resume(before)
+                patient.session = self.model.resume(before)
                 raise Refused({unit.index: str(problem)}) from None
         patient.note = f"Noted: {', '.join(map(self.columns.name, read))}."
 
@@ -183,19 +165,9 @@ class Ward:
         record["bought"].pop()
         record["not_charged"] = [place for place in record["not_charged"] if place < len(record["bought"])]
         last = patient.session.ledger[-1]
-        patient.session = self.buyer.resume(json.dumps(record))
-        patient.note = f"Taken back: {self.columns.bought(last)}."
+        patient.session = self.model.resume(json.dumps(record))
+        patient.note = f"Taken back: {last.brought}."
 
     def discharge(self, patient: Patient) -> None:
         """Forget a patient."""
         del self.patients[patient.number]
-
-
-def _typed(state: str, texts: list[str]) -> str:
-    """Put a result into the line that the terminal would take."""
-    if state == ABSENT:
-        return "?"
-    if state == MISSING_RESULT:
-        return "NA"
-    cells = [text.strip() or "?" for text in texts]
-    return cells[0] if len(cells) == 1 else shlex.join(cells)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.pipeline import Pipeline
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import require_rows_in_order
 from ipforest._internal.feature_names import column_names, in_pandas, known_to_scikit_learn, positions_by_name
+from ipforest._internal.records import object_of
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, read_costs
@@ -27,7 +29,7 @@ from ipforest.estimator.measurement import Measurement
 from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.session import Known
-from ipforest.tabular.preprocessing import source_columns
+from ipforest.tabular.preprocessing import categories_of, source_columns
 from ipforest.wrappers.table_columns import TableColumns, plain_row, row_of
 from ipforest.wrappers.table_session import TableSession
 
@@ -178,8 +180,8 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
     def table_columns(self) -> TableColumns:
         """The columns of the table of training, and what is computed from them."""
         names = getattr(self, "feature_names_in_", [f"column {place}" for place in range(self.n_features_in_)])
-        costs, has_names = self.estimator_.costs_, hasattr(self, "feature_names_in_")
-        return TableColumns(tuple(map(str, names)), has_names, self._row, self.sources_, costs, self._transformed)
+        has_names = hasattr(self, "feature_names_in_")
+        return TableColumns(tuple(map(str, names)), has_names, self._row, self.sources_, self._transformed)
 
     def _transformed(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Compute what the estimator sees; a data frame may have its columns in any order, and others."""
@@ -325,7 +327,10 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
     def resume(self, saved: str) -> TableSession:
         """Go on with a session that `TableSession.to_json` wrote."""
         check_is_fitted(self)
-        return TableSession(self.table_columns, self.estimator_.resume(saved))
+        session, cells = self.estimator_.resume(saved), object_of(saved).get("cells", {})
+        if not isinstance(cells, dict):
+            raise ValueError(f"saved: expected cells by column, as TableSession.to_json writes them, got {cells!r}")
+        return TableSession(self.table_columns, session, cells)
 
     decides_by = "the preparation of columns (preprocessing_)"
 
@@ -388,11 +393,47 @@ class Parted(NamedTuple):
     buyer : BudgetedEstimator
     encode : callable (table) -> examples
         What the buyer sees of a table.
+    preprocessing : transformer or None
     """
 
     whole: Any
     buyer: BudgetedEstimator
     encode: Callable[[Any], Any]
+    preprocessing: Any = None
+
+    def columns(self) -> dict[str, dict[str, Any]]:
+        """List the columns of the table by name, each with its words and the cells that they stand for.
+
+        Columns of numbers have none, also where an encoder takes numbers for categories.
+        """
+        n = self.whole.n_features_in_
+        if self.preprocessing is None:
+            seller = self.buyer._seller()
+            names: Any = seller.feature_names
+            known: list[Any] = [seller.categories.get(place, ()) for place in range(n)]
+        else:
+            names = getattr(self.whole, "feature_names_in_", [f"column {place}" for place in range(n)])
+            parts = categories_of(self.preprocessing, n, lambda _: None)
+            known = [next(filter(_has_words, of_column), ()) for of_column in parts]
+        return {str(name): {str(word): word for word in words} for name, words in zip(names, known, strict=True)}
+
+    def in_columns(self) -> Any:
+        """Return a model whose sessions are about the columns of the table: the whole, a `Pipeline` as one of ours.
+
+        Raises
+        ------
+        ValueError
+            A column is computed from several.
+        """
+        if not isinstance(self.whole, Pipeline):
+            return self.whole
+        model = BudgetedPipeline(self.preprocessing, self.buyer)
+        model.preprocessing_, model.estimator_ = self.preprocessing, self.buyer
+        model.sources_ = source_columns(self.preprocessing, self.whole.n_features_in_)
+        cells = [next(iter(words.values()), 1.0) for words in self.columns().values()]
+        row = pd.DataFrame([cells], columns=getattr(self.whole, "feature_names_in_", None))
+        model._remember(row if hasattr(self.whole, "feature_names_in_") else row.to_numpy())
+        return model
 
 
 def parted(model: Any) -> Parted:
@@ -405,13 +446,19 @@ def parted(model: Any) -> Parted:
     """
     if isinstance(model, BudgetedPipeline):
         check_is_fitted(model)
-        return Parted(model, model.estimator_, model._transformed)
+        return Parted(model, model.estimator_, model._transformed, model.preprocessing_)
     steps = model if isinstance(model, Pipeline) else [model]
     buyer = steps[-1]
     if not isinstance(buyer, BudgetedEstimator):
         raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(buyer).__name__}")
     check_is_fitted(buyer)
-    return Parted(model, buyer, (lambda table: table) if len(steps) == 1 else model[:-1].transform)
+    if len(steps) == 1:
+        return Parted(buyer, buyer, lambda table: table)
+    return Parted(model, buyer, model[:-1].transform, model[:-1])
+
+
+def _has_words(cells: Sequence[Any]) -> bool:
+    return any(isinstance(cell, str) for cell in cells)
 
 
 def _copied(estimator: BudgetedEstimator) -> BudgetedEstimator:

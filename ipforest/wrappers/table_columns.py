@@ -11,7 +11,6 @@ import pandas as pd
 
 from ipforest._internal.arrays import IntArray
 from ipforest._internal.feature_names import column_of
-from ipforest.costs import FeatureCosts
 from ipforest.tabular.name_matching import closest
 
 __all__ = ["TableColumns", "plain_row", "row_of"]
@@ -31,8 +30,6 @@ class TableColumns:
         Of training; what is told stands in its place.
     sources : ndarray of int64, shape (n_features,)
         The column from which each feature is computed.
-    costs : FeatureCosts
-        Of the features.
     encode : callable (table) -> examples, shape (n_samples, n_features)
     """
 
@@ -40,7 +37,6 @@ class TableColumns:
     has_names: bool
     row: Any
     sources: IntArray
-    costs: FeatureCosts
     encode: Callable[[Any], Any]
 
     def name(self, place: int) -> str:
@@ -66,7 +62,7 @@ class TableColumns:
 
     def of(self, features: Sequence[int]) -> tuple[int, ...]:
         """List the columns from which some features are computed, in the table's order."""
-        return tuple(self.costs.sources_of(features))
+        return tuple(sorted({int(self.sources[feature]) for feature in features}))
 
     def named(self, features: Sequence[int]) -> str:
         """Name the columns from which some features are computed."""
@@ -92,7 +88,7 @@ class TableColumns:
 
 
 def _with_cell(row: Any, column: int, value: Any, name: str) -> Any:
-    """Put a cell into a row, of the type of its column, which is float where it is missing from integers."""
+    """Put a cell into a row, of the type of its column, which is float for what no integer holds."""
     if not isinstance(row, pd.DataFrame):
         changed = np.array(row, dtype=object if np.asarray(row).dtype.kind in "OUS" else np.float64)
         changed[0, column] = np.nan if value is None else value
@@ -103,7 +99,8 @@ def _with_cell(row: Any, column: int, value: Any, name: str) -> Any:
         if isinstance(kind, pd.CategoricalDtype) and not missing and value not in kind.categories:
             value = None
         cells = pd.Series([np.nan if value is None else value], index=row.index)
-        typed = cells.astype(np.float64 if missing and kind.kind in "iub" else kind)
+        is_float = (missing and kind.kind in "iub") or (kind.kind in "iu" and float(value) % 1 > 0)
+        typed = cells.astype(np.float64 if is_float else kind)
     except (TypeError, ValueError):
         raise ValueError(f"{name}: expected a value of type {kind}, as in training, got {value!r}") from None
     changed = row.copy()

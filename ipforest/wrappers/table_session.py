@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from ipforest.session import Purchase, Session, Unit, told_by_unit
 from ipforest.wrappers.table_columns import TableColumns
@@ -31,10 +36,12 @@ class TableSession:
     columns : TableColumns
     session : Session
         In the columns that the estimator sees.
+    cells : mapping from str to cell, optional
+        What was told already, by column.
     """
 
-    def __init__(self, columns: TableColumns, session: Session) -> None:
-        self._columns, self._session = columns, session
+    def __init__(self, columns: TableColumns, session: Session, cells: Mapping[str, Any] | None = None) -> None:
+        self._columns, self._session, self._cells = columns, session, dict(cells or {})
 
     __repr__ = _as_session("__repr__")
 
@@ -76,16 +83,36 @@ class TableSession:
             is_had = any(cell is not None for cell in each.values())
             brought = {feature: computed[feature] for feature in features[unit]}
             self._session.tell(brought, is_had if charged is None else charged)
+            self._cells |= {self._columns.name(column): _plain(cell) for column, cell in each.items()}
 
     @property
     def ledger(self) -> tuple[Purchase, ...]:
-        """What was bought so far, in order, and why: columns of the table, and what was computed of them."""
-        column = self._session._seller.column
-        return tuple(
-            replace(line, unit=self._columns.named(tuple(column(feature) for feature, _ in line.values)))
-            for line in self._session.ledger
-        )
+        """What was bought so far, in order, and why: columns of the table, and their cells; None is no value.
 
+        Of a session that was saved without its cells, what was computed of them.
+        """
+        return tuple(map(self._line_of_table, self._session.ledger))
+
+    def _line_of_table(self, line: Purchase) -> Purchase:
+        column = self._session._seller.column
+        names = [*map(self._columns.name, self._columns.of([column(feature) for feature, _ in line.values]))]
+        cells = tuple((name, self._cells[name]) for name in names if name in self._cells)
+        return replace(line, unit=", ".join(names), values=cells or line.values)
+
+    def price_of(self, unit: Unit) -> float:
+        """Return what a unit of this round costs; see `ipforest.session.Session.price_of`."""
+        return self._session.price_of(self._inside(unit))
+
+    def reason_of(self, unit: Unit) -> str:
+        """Say why a unit of this round is wanted."""
+        return self._session.reason_of(self._inside(unit))
+
+    def _inside(self, unit: Unit) -> Unit:
+        """Return a unit of this round with what the estimator sees as its features."""
+        return next(each for each in self._session.round() if each.index == unit.index)
+
+    has_rounds = _as_inside("has_rounds")
+    is_classifier = _as_inside("is_classifier")
     waits = _as_inside("waits")
     round_number = _as_inside("round_number")
     round_price = _as_inside("round_price")
@@ -99,4 +126,13 @@ class TableSession:
 
     def to_json(self) -> str:
         """Write the session, so that `ipforest.BudgetedPipeline.resume` can go on another day."""
-        return self._session.to_json()
+        cells = dict(cell for line in self.ledger for cell in line.values)
+        return json.dumps(json.loads(self._session.to_json()) | {"cells": cells}, indent=2)
+
+
+def _plain(cell: Any) -> Any:
+    """Write a cell as a file holds it; None where it is missing, or an empty text."""
+    if pd.isna(cell) or cell == "":
+        return None
+    plain = cell.item() if isinstance(cell, np.generic) else cell
+    return plain if isinstance(plain, str | int | float) else str(plain)

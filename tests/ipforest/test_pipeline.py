@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
@@ -128,6 +129,40 @@ def test_a_session_goes_on_another_day(fitted) -> None:
     assert (again.paid, again.guess, again.next_unit) == (session.paid, session.guess, session.next_unit)
     assert again.ledger == session.ledger
     assert [line.unit for line in session.ledger] == [*{*PRICES} & {line.unit for line in session.ledger}]
+
+
+def test_the_ledger_has_the_cells_of_the_table(fitted) -> None:
+    session, told = fitted.session(), {"ecg": "st", "sex": np.nan, "age": np.int64(50), "lab": None}
+    while session.next_unit is not None:
+        session.tell(told[session.next_unit.name])
+    plain = {"ecg": "st", "sex": None, "age": 50, "lab": None}
+    assert session.ledger
+    assert all(line.values == ((line.unit, plain[line.unit]),) for line in session.ledger)
+    assert fitted.resume(session.to_json()).ledger == session.ledger
+    saved = json.loads(session.to_json())
+    within = fitted.estimator_.resume(session.to_json()).ledger
+    assert [line.values for line in fitted.resume(json.dumps(saved | {"cells": {}})).ledger] == [
+        line.values for line in within
+    ]
+    with pytest.raises(ValueError, match=r"saved: expected cells by column, as TableSession\.to_json writes them, got"):
+        fitted.resume(json.dumps(saved | {"cells": ["st"]}))
+
+
+def test_a_fraction_in_a_column_of_integers_stays_one() -> None:
+    table, y = pd.DataFrame({"age": np.arange(120) % 60}), np.arange(120) % 60 > 30
+    model = BudgetedPipeline(SimpleImputer(), BudgetPrune(forest(), random_state=0)).fit(table, y)
+    assert json.loads(model.session({"age": 30.75}).to_json())["known"] == [["feature 0", 30.75]]
+
+
+def test_columns_with_one_price_in_the_list_are_still_columns_of_the_table() -> None:
+    X = np.random.default_rng(0).random((120, 4))
+    shared = FeatureCosts([2, 1]).for_columns([0, 0, 0, 1])
+    model = BudgetedPipeline(SimpleImputer(), BudgetPrune(forest(), random_state=0), feature_costs=shared)
+    session = model.fit(X, X[:, 2] > X[:, 3]).session()
+    while session.next_unit is not None:
+        session.tell(X[0, [*session.next_unit.features]])
+    assert {line.unit for line in session.ledger} == {"column 0, column 1, column 2", "column 3"}
+    assert (session.answer, session.paid) == (model.predict(X[:1])[0], 3)
 
 
 def test_what_could_not_be_had_is_not_paid(fitted) -> None:

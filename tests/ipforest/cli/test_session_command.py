@@ -8,10 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from ipforest import BudgetPrune
+from ipforest import BudgetedPipeline, BudgetPrune
 from ipforest.cli import main
 from ipforest.tabular.model_files import save_model
 
@@ -245,3 +249,55 @@ def test_what_is_known_goes_by_name_and_is_told_once(
     assert json.loads(capsys.readouterr().out)["known"] == [["age", 50.0]]
     assert hold(monkeypatch, "", *model, "--known", "age=50", "--known", "age=60") == 2
     assert "--known: expected one value of age, got another in 'age=60'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["words by number", "gaps filled", "a scikit-learn pipeline"])
+def test_other_preparations_are_asked_for_in_words_too(ward: Path, tmp_path, monkeypatch, capsys, kind) -> None:
+    table = pd.read_csv(ward / "table.csv", keep_default_na=False).astype({"pain": object})
+    unknown = {"handle_unknown": "use_encoded_value", "unknown_value": -1}
+    encoder = OneHotEncoder() if kind == "gaps filled" else OrdinalEncoder(**unknown)
+    words = make_pipeline(SimpleImputer(strategy="most_frequent"), encoder) if kind == "gaps filled" else encoder
+    preparation = make_column_transformer((words, ["pain"]), (SimpleImputer(), ["age", "blood"]), sparse_threshold=0)
+    forest = RandomForestClassifier(5, random_state=0)
+    costs = {"pain": 1, "age": 0, "blood": 7.5}
+    model = BudgetedPipeline(preparation, BudgetPrune(forest, budget=9, random_state=0), feature_costs=costs)
+    model.fit(table.drop(columns="outcome"), table["outcome"])
+    whole = model.as_pipeline() if kind == "a scikit-learn pipeline" else model
+    save_model(whole, tmp_path / "model.joblib")
+    options = ["--model", str(tmp_path / "model.joblib"), "--allow-pickle", "--known", "age=50"]
+    typed = Prompted({"pain": "strong", "blood": "0.9"}, capsys)
+    monkeypatch.setattr("sys.stdin", typed)
+    assert main(["session", *options]) == 0
+    printed = typed.printed + capsys.readouterr().out
+    assert "  one of mild, none, strong\npain = " in printed
+    assert "Answer: sick" in printed
+    assert "Paid 8.50:" in printed
+    assert hold(monkeypatch, "0.9\nstrong\n0.9\n", *options, "--json") == 0
+    ledger = json.loads(capsys.readouterr().out)["ledger"]
+    assert {"pain": "strong"} in [line["values"] for line in ledger]
+    assert main(["predict", *options[:3], "--csv", str(ward / "table.csv")]) == 0
+    predicted = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert predicted["prediction"].tolist() == model.predict(table).tolist()
+
+
+@pytest.mark.parametrize("kind", ["ours", "gaps by single columns", "gaps by all columns", "one step"])
+def test_commands_take_every_preparation(tmp_path, monkeypatch, capsys, kind) -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    buyer = BudgetPrune(RandomForestClassifier(3, random_state=0), budget=1, random_state=0)
+    model = {
+        "ours": BudgetedPipeline(SimpleImputer(), buyer),
+        "gaps by single columns": make_pipeline(SimpleImputer(), buyer),
+        "gaps by all columns": make_pipeline(KNNImputer(), buyer),
+        "one step": make_pipeline(buyer),
+    }[kind].fit(X, y)
+    save_model(model, tmp_path / "m.joblib")
+    X.assign(y=y).to_csv(tmp_path / "iris.csv", index=False)
+    options = ["--model", str(tmp_path / "m.joblib"), "--allow-pickle"]
+    assert main(["predict", *options, "--csv", str(tmp_path / "iris.csv")]) == 0
+    predicted = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert predicted["prediction"].tolist() == model.predict(X).tolist()
+    assert main(["rules", *options, "--csv", str(tmp_path / "iris.csv"), "--target", "y", "--tree"]) == 0
+    is_asked = kind != "gaps by all columns"
+    assert hold(monkeypatch, "1\n" * 4, *options) == (0 if is_asked else 2)
+    out, err = capsys.readouterr()
+    assert "Answer: " in out if is_asked else "expected each column to be computed from one feature" in err
