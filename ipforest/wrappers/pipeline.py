@@ -30,7 +30,7 @@ from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.session import Known
 from ipforest.tabular.preprocessing import categories_of, source_columns
-from ipforest.wrappers.table_columns import TableColumns, plain_row, row_of
+from ipforest.wrappers.table_columns import TableColumns, mixed_row, plain_row, row_of
 from ipforest.wrappers.table_session import TableSession
 
 __all__ = ["BudgetedPipeline", "TableSession", "parted"]
@@ -165,7 +165,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         return name
 
     def _remember(self, X: Any) -> None:
-        """Remember the columns of the table and a row of it, in which a session replaces what it is told."""
+        """Remember the columns of the table and a row of its cells, in which a session replaces what it is told."""
         shape = np.shape(X)
         if len(shape) != 2 or 0 in shape:
             raise ValueError(f"X: expected a table with rows and columns, got shape {shape}")
@@ -174,7 +174,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        self._row = in_pandas(X.head(1) if hasattr(X, "head") else X[:1])
+        self._row = mixed_row(X)
 
     @property
     def table_columns(self) -> TableColumns:

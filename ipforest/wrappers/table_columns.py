@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 
 from ipforest._internal.arrays import IntArray
-from ipforest._internal.feature_names import column_of
+from ipforest._internal.feature_names import column_of, in_pandas
 from ipforest.tabular.name_matching import closest
 
-__all__ = ["TableColumns", "plain_row", "row_of"]
+__all__ = ["TableColumns", "mixed_row", "plain_row", "row_of"]
+
+MAX_ROWS = 100
+"""Of so many rows the cells are that a model keeps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +31,7 @@ class TableColumns:
     has_names : bool
         Whether columns are known by these names, too, and not by their places alone.
     row : array or DataFrame, shape (1, n_columns)
-        Of training; what is told stands in its place.
+        Cells of training; what is told stands in their place.
     sources : ndarray of int64, shape (n_features,)
         The column from which each feature is computed.
     encode : callable (table) -> examples, shape (n_samples, n_features)
@@ -85,6 +89,21 @@ class TableColumns:
             for feature, source in enumerate(self.sources.tolist())
             if source in values
         }
+
+
+def mixed_row(X: Any) -> Any:
+    """Take cells from different rows, as far as there are rows, so that a file of a model holds none of training."""
+    first = in_pandas(X.head(MAX_ROWS) if hasattr(X, "head") else X[:MAX_ROWS])
+    if not isinstance(first, pd.DataFrame):
+        first = first.toarray() if issparse(first) else np.asarray(first)
+    row = first[:1].copy()
+    for place in range(1, first.shape[1]):
+        another = place % first.shape[0]
+        if isinstance(row, pd.DataFrame):
+            row.isetitem(place, first.iloc[[another], place].set_axis(row.index))
+        else:
+            row[0, place] = first[another, place]
+    return row
 
 
 def _with_cell(row: Any, column: int, value: Any, name: str) -> Any:

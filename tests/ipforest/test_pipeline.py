@@ -148,6 +148,14 @@ def test_the_ledger_has_the_cells_of_the_table(fitted) -> None:
         fitted.resume(json.dumps(saved | {"cells": ["st"]}))
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "array"])
+def test_no_row_of_training_is_kept(kind) -> None:
+    table = pd.DataFrame({name: np.arange(5) * 10 + place for place, name in enumerate("abc")})
+    X = {"pandas": table, "polars": pl.from_pandas(table), "array": table.to_numpy()}[kind]
+    model = BudgetedPipeline(SimpleImputer(), BudgetPrune(forest(), random_state=0)).fit(X, [0, 1, 0, 1, 0])
+    assert np.asarray(model.table_columns.row).tolist() == [[0, 11, 22]]
+
+
 def test_a_fraction_in_a_column_of_integers_stays_one() -> None:
     table, y = pd.DataFrame({"age": np.arange(120) % 60}), np.arange(120) % 60 > 30
     model = BudgetedPipeline(SimpleImputer(), BudgetPrune(forest(), random_state=0)).fit(table, y)
