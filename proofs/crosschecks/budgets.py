@@ -19,7 +19,7 @@ from formulations import FORMULATIONS, Formulation
 from ipforest.instance import PruningInstance
 from ipforest.results import BudgetResult, Status
 from ipforest.solvers import BUDGET_SOLVERS, solve_budget
-from proofs.crosschecks.answer import Answer
+from proofs.crosschecks.answer import Answer, results_of
 from proofs.crosschecks.definition import Definition, error_on_frontier, lower_frontier
 
 BudgetMethod: TypeAlias = Callable[[PruningInstance, Fraction], BudgetResult]
@@ -61,7 +61,7 @@ def budget_answers(
     instance: PruningInstance, budget: Fraction, methods: Mapping[str, BudgetMethod], definition: Definition
 ) -> list[Answer]:
     """Solve for a budget by several methods and compare what they say."""
-    results = {name: method(instance, budget) for name, method in methods.items()}
+    results = results_of(methods, instance, budget, "budget")
     valid = [result for result in results.values() if _claim_problems(result, budget, definition) == []]
     errors = {result.error for result in valid}
     if definition.every is not None:
