@@ -77,6 +77,8 @@ class SolverInfo:
         Whether its results hold a dual flow, which `proofs.verify_optimality` checks.
     quick_options : mapping
         Options with which it ends soon on small instances.
+    max_internal : int, optional
+        Internal nodes of the instances that it takes, at most; larger ones are refused before it is asked.
     """
 
     name: str
@@ -87,10 +89,31 @@ class SolverInfo:
     canonical: bool = False
     certifies: bool = False
     quick_options: Mapping[str, Any] = field(default_factory=dict)
+    max_internal: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.packages, str):
             raise TypeError(f"packages: expected a tuple of names, got {self.packages!r}; write ({self.packages!r},)")
+        if not isinstance(self.max_internal, int | None):
+            raise TypeError(f"max_internal: expected an integer or None, got {self.max_internal!r}")
+
+    def fits(self, instance: PruningInstance) -> bool:
+        """Return whether it takes an instance of this size."""
+        return self.max_internal is None or instance.n_internal <= self.max_internal
+
+    def check_instance(self, instance: PruningInstance) -> None:
+        """Require an instance that it takes.
+
+        Raises
+        ------
+        ValueError
+            It has more internal nodes.
+        """
+        if not self.fits(instance):
+            raise ValueError(
+                f"instance: expected at most {self.max_internal} internal nodes for {self.name!r}, got "
+                f"{instance.n_internal}"
+            )
 
     @property
     def missing_packages(self) -> list[str]:
@@ -260,6 +283,7 @@ def register_solver(
     packages: tuple[str, ...] = (),
     description: str = "",
     canonical: bool = False,
+    max_internal: int | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the function below as a method of `solve`, or of `solve_budget`; cross-checks then know it, too.
 
@@ -275,7 +299,7 @@ def register_solver(
     ----------
     name : str
     takes : {"lam", "budget"}
-    exact, packages, description, canonical
+    exact, packages, description, canonical, max_internal
         See `SolverInfo`.
 
     Returns
@@ -305,7 +329,8 @@ def register_solver(
         check_signature(name, function, "lambda" if takes == "lam" else "the budget")
         if name in registry and is_defined_again(registry[name].target, function):
             registry.remove(name)
-        registry.add(SolverInfo(name, _checked(name, function, check), exact, packages, description, canonical))
+        solver = _checked(name, function, check)
+        registry.add(SolverInfo(name, solver, exact, packages, description, canonical, max_internal=max_internal))
         return function
 
     return registered

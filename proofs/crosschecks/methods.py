@@ -125,8 +125,8 @@ def crosscheck(
     methods : sequence of str or Formulation, or mapping from str to callable, optional
         Names of `method_names`, by default all, and registered formulations; or solvers of one's own, called with the
         instance and lambda. A name that the registry of solvers does not know counts as exact. Programs that cannot be
-        stated for the instance are left out, and methods that refuse its delayed tests. Brute force joins where the
-        forest has at most 2,000 prunings.
+        stated for the instance are left out, and methods that refuse its size or its delayed tests. Brute force joins
+        where the forest has at most 2,000 prunings.
     budget : number, optional
         For the methods that take one; by default half of what the unpruned forest costs.
 
@@ -256,7 +256,9 @@ def _solve_model(program: Formulation, instance: PruningInstance, lam: Fraction)
 
 
 def _fits(name: str, instance: PruningInstance) -> bool:
-    """Return whether the program of a method, if it has one, can be stated for the instance."""
+    """Return whether a method takes an instance of this size, and its program, if it has one, can be stated for it."""
+    if name in SOLVERS:
+        return SOLVERS[name].fits(instance)
     program = _formulation(name)
     return program is None or program.fits(instance)
 

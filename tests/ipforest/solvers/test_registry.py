@@ -15,6 +15,7 @@ import proofs
 from ipforest import Pruning, Status, register_solver, solve, solve_budget
 from ipforest.solvers import BUDGET_SOLVERS, SOLVERS, MissingSolverError, available_solvers
 from ipforest.solvers.min_cut import solve_min_cut
+from ipforest.testing import check_solver
 from ipforest.testing.subjects import registered_solver
 from proofs.crosschecks.random_instances import random_instance
 
@@ -161,6 +162,24 @@ def test_what_a_solver_takes_is_lambda_or_the_budget():
         register_solver("mine", takes="cost")
     with pytest.raises(TypeError, match="mine: expected a function of an instance and the budget whose other"):
         register_solver("mine", takes="budget")(lambda instance: None)
+
+
+def test_a_solver_of_small_instances_says_so(added):
+    register_solver("small", exact=True, max_internal=4)(lambda instance, lam: solve(instance, lam))
+    register_solver("thrifty", takes="budget", max_internal=4)(lambda instance, budget: instance.roots_only)
+    for ask in (lambda: solve(ENSEMBLE, 1, "small"), lambda: solve_budget(ENSEMBLE, 1, "thrifty")):
+        with pytest.raises(
+            ValueError, match=r"instance: expected at most 4 internal nodes for '(small|thrifty)', got 5"
+        ):
+            ask()
+    own = {"small", "budget-thrifty"}
+    names = lambda instance: {answer.method for answer in proofs.crosscheck(instance, 1).answers}  # noqa: E731
+    assert not own & names(ENSEMBLE)
+    assert own <= names(load_reference("figure_1_tree").instance)
+    with pytest.raises(ValueError, match="max_internal: expected at least 6 for the checks, got 4"):
+        next(check_solver("small"))
+    with pytest.raises(TypeError, match="max_internal: expected an integer or None, got '4'"):
+        register_solver("text", max_internal="4")(lambda instance, lam: instance.roots_only)
 
 
 def test_a_search_that_has_proved_its_answer_when_its_time_ends_is_optimal(added):
