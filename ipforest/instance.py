@@ -175,22 +175,19 @@ class PruningInstance:
         object.__setattr__(self, "node_depth", read_only(_depths(self.node_parent)))
 
     def _check_incidence(self) -> None:
-        indptr = checked_array(self.indptr, "indptr", np.int64, (self.n_internal + 1,))
-        indices = np.asarray(self.indices)
-        if indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]) or indptr[-1] != indices.size:
-            raise ValueError(
-                f"indptr: expected to rise from 0 to the {indices.size} triples, got {indptr[0]}..{indptr[-1]}"
-            )
-        n_acquisitions = np.asarray(self.acquisition_unit).size
+        n_triples, n_acquisitions = np.asarray(self.indices).size, np.asarray(self.acquisition_unit).size
         for name, dtype, size in (
             ("indptr", np.int64, self.n_internal + 1),
-            ("indices", np.int32, indices.size),
+            ("indices", np.int32, n_triples),
             ("acquisition_unit", np.int32, n_acquisitions),
             ("acquisition_example", np.int32, n_acquisitions),
             ("acquisition_cost", np.int64, n_acquisitions),
             ("split_cost", np.int64, self.n_internal),
         ):
             object.__setattr__(self, name, checked_array(getattr(self, name), name, dtype, (size,)))
+        first, last = self.indptr[0], self.indptr[-1]
+        if first != 0 or np.any(self.indptr[1:] < self.indptr[:-1]) or last != n_triples:
+            raise ValueError(f"indptr: expected to rise from 0 to the {n_triples} triples, got {first}..{last}")
         for name, limit in (
             ("indices", n_acquisitions),
             ("acquisition_unit", self.n_units),

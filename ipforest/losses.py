@@ -15,7 +15,7 @@ from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray, p
 from ipforest._internal.examples import require_rows_in_order
 from ipforest._internal.rational import INT64_SAFE, as_fraction
 from ipforest.choosing.class_costs import read_class_costs
-from ipforest.ensemble.margin_losses import Course, encode_targets
+from ipforest.ensemble.margin_losses import Course, checked_targets, encode_targets
 
 if TYPE_CHECKING:
     from ipforest.ensemble.boosted import BoostedTrees
@@ -344,17 +344,8 @@ def _parts_of(error_data: Any) -> tuple[Any, Any, Any]:
 def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[Array, Array, FloatArray]:
     """Check examples and targets; give them with weights per tree and example."""
     examples, targets, weights = _parts_of(error_data)
-    X, y = forest.checked_examples(examples, "error_data X"), np.asarray(targets)
-    if y.shape != (X.shape[0],):
-        raise ValueError(f"error_data: expected one target per example, shape ({X.shape[0]},), got {y.shape}")
-    if forest.classes is not None:
-        unknown = y[~np.isin(y, forest.classes)]
-        if unknown.size:
-            raise ValueError(
-                f"error_data: expected classes among {forest.classes.tolist()}, got {unknown.tolist()[0]!r}"
-            )
-    elif not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
-        raise ValueError("error_data: expected finite numbers as targets, got other values")
+    X = forest.checked_examples(examples, "error_data X")
+    y = checked_targets(targets, forest.classes, X.shape[0], "error_data")
     return X, y, _checked_weights(np.ones(y.size) if weights is None else weights, y.size, forest.n_trees)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg
 
 from proofs.unimodularity.decomposition import pivoted, sparse_matrix
 from proofs.unimodularity.known_matrices import r10_bixby, r10_hoffman, random_network_matrix
@@ -46,7 +46,7 @@ def scrambled(random: np.random.Generator, matrix: Matrix, pivots: int = 0) -> M
 
 def one_sum(one: Matrix, two: Matrix) -> Matrix:
     """Put one matrix beside another."""
-    return np.asarray(sparse.block_diag([one, two]).toarray())
+    return np.asarray(linalg.block_diag(one, two))
 
 
 def two_sum(one: Matrix, two: Matrix) -> Matrix:

@@ -136,6 +136,11 @@ def checked_offsets(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return offsets
 
 
+def evenly_spread(n: int, most: int) -> IntArray:
+    """Choose at most so many of the places 0..n - 1, evenly spread, the first and the last among them."""
+    return np.linspace(0, n - 1, min(n, most)).round().astype(np.int64)
+
+
 def is_ascending(values: npt.NDArray[np.integer[Any]]) -> bool:
     """Return whether each entry exceeds the one before; compared, as differences can wrap around."""
     return bool(np.all(values[1:] > values[:-1]))

@@ -291,12 +291,13 @@ def _require_numbers(X: Any, estimator: Any, brought: Any) -> None:
         frame = _words(frame)
     elif not len(frame.columns):
         raise ValueError("X: expected a column at least, got a table without columns")
-    for name, count in Counter(frame.columns).items():
+    names = frame.columns.tolist()
+    for name, count in Counter(names).items():
         if count > 1:
             raise ValueError(f"X: expected each column once, got {name!r} {count} times; rename the columns")
     are_real = {dtype: _are_real(dtype) for dtype in set(frame.dtypes)}
     for place in np.flatnonzero([not are_real[dtype] for dtype in frame.dtypes]).tolist():
-        name, column = frame.columns[place], frame.iloc[:, place]
+        name, column = names[place], frame.iloc[:, place]
         if np.iscomplexobj(column):
             raise ValueError(
                 f"X: expected real numbers, got complex ones in column {name!r}. Complex data not supported"

@@ -46,7 +46,7 @@ def number_of(value: Any, name: str) -> float:
         raise ValueError(f"{name}: expected a number below 2^1024, got a larger integer") from None
 
 
-def any_of(words: Iterable[str]) -> str:
-    """Join words by commas and, before the last, by "or"."""
+def listed(words: Iterable[str], joint: str = "or") -> str:
+    """Join words by commas and, before the last, by another word."""
     *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
+    return f"{', '.join(others)} {joint} {last}" if others else last

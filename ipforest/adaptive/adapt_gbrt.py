@@ -225,11 +225,9 @@ class GrowingPair:
         """Grow a tree per column of the classifier, and one of the gate."""
         self.grow_cheap(log_odds)
         full_share = expit(log_odds)[:, None]
-        residuals = self._loss.residuals(full_share, self._gate)[:, 0]
-        curvature = self._loss.curvature(full_share, self._gate)[:, 0]
-        tree, gains = self._booster.grow(residuals, curvature, self._learning_rate)
-        self._gate[:, 0] += gains
-        self._gate_trees.append(tree)
+        residuals = self._loss.residuals(full_share, self._gate)
+        curvature = self._loss.curvature(full_share, self._gate)
+        self._gate_trees += self._booster.grow(residuals, curvature, self._learning_rate, self._gate)
 
     def grow_cheap(self, log_odds: FloatArray) -> None:
         """Grow a tree per column of the classifier."""
@@ -237,10 +235,7 @@ class GrowingPair:
         residuals = cheap_share * self._loss.residuals(targets, self._cheap)
         curvature = cheap_share * self._loss.curvature(targets, self._cheap)
         step = self._learning_rate * self._loss.step(targets.shape[1])
-        for column in range(targets.shape[1]):
-            tree, gains = self._booster.grow(residuals[:, column], curvature[:, column], step)
-            self._cheap[:, column] += gains
-            self._cheap_trees.append(tree)
+        self._cheap_trees += self._booster.grow(residuals, curvature, step, self._cheap)
 
     def finished(self, log_odds: FloatArray, objectives: Sequence[float]) -> BoostedPair:
         """Return what has grown."""

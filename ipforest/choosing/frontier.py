@@ -174,6 +174,10 @@ class Frontier:
         extra = max(amount - self.cost[cheap], 0.0)
         return Mix(cheap, costly, float(extra / (self.cost[costly] - self.cost[cheap])))
 
+    def mean_loss(self, mix: Mix) -> float:
+        """Average the loss of the two models of a mixture."""
+        return float((1 - mix.share) * self.loss[mix.cheap] + mix.share * self.loss[mix.costly])
+
     def undominated(self) -> IntArray:
         """List the models that are better than every one that costs no more, by rising cost; of equals the first.
 

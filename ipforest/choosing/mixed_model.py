@@ -27,6 +27,7 @@ from ipforest._internal.examples import require_rows_in_order
 from ipforest._internal.feature_names import known_to_scikit_learn
 
 if TYPE_CHECKING:
+    from ipforest.estimator.predicting import Answers
     from ipforest.session import Demand, Fetch, Known, Session, Unit
 
 __all__ = ["MixedModel"]
@@ -123,6 +124,13 @@ class MixedModel:
         """
         return self._joined(X, keys, lambda model, part: model.predict(part))
 
+    def answers(self, X: npt.ArrayLike, keys: Keys | None = None) -> Answers:
+        """Predict, and tell probabilities, costs and purchases, all from one pass of the drawn models."""
+        rows, found = zip(*self._told(X, keys, lambda model, part: model.answers(part)), strict=True)
+        columns = zip(*found, strict=True)
+        joined = (None if each[0] is None else _put_together([*zip(rows, each, strict=True)]) for each in columns)
+        return cast("Answers", found[0]._make(joined))
+
     def predict_proba(self, X: npt.ArrayLike, keys: Keys | None = None) -> FloatArray:
         """Return the class probabilities of the drawn models, shape (n_samples, n_classes); classifiers only."""
         return self._joined(X, keys, lambda model, part: model.predict_proba(part))
@@ -200,11 +208,13 @@ class MixedModel:
         return replace(parts[0][1], **joined)
 
     def _joined(self, X: Any, keys: Keys | None, tell: Callable[[Any, Any], Any]) -> Array:
+        return _put_together(self._told(X, keys, tell))
+
+    def _told(self, X: Any, keys: Keys | None, tell: Callable[[Any, Any], Any]) -> list[tuple[IntArray, Any]]:
+        """Ask each model about its own rows."""
         X = known_to_scikit_learn(X)
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-        return _put_together(
-            [(rows, tell(model, _safe_indexing(X, rows))) for model, rows in self._parted(n_samples, keys)]
-        )
+        return [(rows, tell(model, _safe_indexing(X, rows))) for model, rows in self._parted(n_samples, keys)]
 
     def _parted(self, n: int, keys: Keys | None) -> Iterator[tuple[Any, IntArray]]:
         """Give each model with the rows that are its own; none that has no rows."""

@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_number, add_out_option, add_seed, out_directory
+from ipforest.cli.options import (
+    Arguments,
+    Subparsers,
+    add_command,
+    add_number,
+    add_out_option,
+    add_seed,
+    out_directory,
+    progress_of,
+)
 
 
 def add(commands: Subparsers) -> None:
@@ -26,7 +35,6 @@ def run(options: Arguments) -> int:
     """Print the table; exit 1 if a program does not state its problem."""
     from formulations.variants import VARIANTS
     from ipforest._internal.files import write_text
-    from ipforest._internal.progress import progress_bar
     from ipforest.testing.subjects import find_formulation
     from proofs.study.atlas import atlas
 
@@ -37,7 +45,7 @@ def run(options: Arguments) -> int:
         )
     names = options.variants or VARIANTS
     chosen = [VARIANTS[name] if name in VARIANTS else find_formulation(name) for name in names]
-    with progress_bar("ipforest atlas", visible=not options.json) as progress:
+    with progress_of(options) as progress:
         found = atlas(chosen, options.problems, options.seed, progress)
     directory = out_directory(options)
     if directory is not None:

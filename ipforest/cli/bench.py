@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from ipforest.cli.exit_codes import DONE
@@ -13,10 +12,11 @@ from ipforest.cli.options import (
     add_command,
     add_folder,
     add_seed,
+    made_directory,
     new_table,
-    out_directory,
     plain_console,
     positive_integer,
+    progress_of,
 )
 
 SOLVING = {
@@ -83,7 +83,6 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Measure and write a CSV."""
-    from ipforest._internal.progress import progress_bar
     from ipforest.experiments import solver_benchmarks as solvers
     from ipforest.experiments import training_benchmarks as training
     from ipforest.experiments.synthetic import CLUSTERS
@@ -107,8 +106,8 @@ def run(options: Arguments) -> int:
         sizes = [training.TrainingSet(CLUSTERS, n_examples) for _, n_examples in options.size]
     elif options.size is not None:
         sizes = tuple(solvers.InstanceShape(*size) for size in options.size)
-    file = (out_directory(options) or Path()) / f"{options.what}.csv"
-    with progress_bar("ipforest bench", visible=not options.json) as progress:
+    file = made_directory(options.out) / f"{options.what}.csv"
+    with progress_of(options) as progress:
         rows = bench(file, sizes, options.seed, progress)
     if options.json:
         print(json.dumps(rows))

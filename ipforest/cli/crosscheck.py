@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_folder, add_number, add_seed, out_directory
+from ipforest.cli.options import (
+    Arguments,
+    Subparsers,
+    add_command,
+    add_folder,
+    add_list,
+    add_number,
+    add_seed,
+    made_directory,
+    progress_of,
+)
 
 
 def add(commands: Subparsers) -> None:
@@ -17,21 +26,19 @@ def add(commands: Subparsers) -> None:
     )
     add_number(command, "--instances", 500, "how many problems")
     add_seed(command, "seed of the problems")
-    command.add_argument(
+    add_list(
+        command,
         "--methods",
-        nargs="+",
-        action="extend",
-        metavar="NAME",
-        help="methods to compare (default: all installed); FILE.py:NAME is a solver or a formulation that a file "
+        "NAME",
+        "methods to compare (default: all installed); FILE.py:NAME is a solver or a formulation that a file "
         "registers or defines: the file is run",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
-    add_folder(command, "save a disagreement there (default: the current folder)")
+    add_folder(command, "save a disagreement there (default: the current folder)", ".")
 
 
 def run(options: Arguments) -> int:
     """Compare the methods; exit 1 at the first disagreement, with the problem saved for replay."""
-    from ipforest._internal.progress import progress_bar
     from ipforest.testing.subjects import registered_method
     from proofs.crosschecks.random_checks import crosscheck_random, replay
 
@@ -39,8 +46,8 @@ def run(options: Arguments) -> int:
     if options.replay is not None:
         outcome: Any = replay(options.replay, methods)
     else:
-        save_to = (out_directory(options) or Path()) / "disagreement.json"
-        with progress_bar("ipforest crosscheck", visible=not options.json) as progress:
+        save_to = made_directory(options.out) / "disagreement.json"
+        with progress_of(options) as progress:
             outcome = crosscheck_random(options.instances, options.seed, methods, save_to, progress)
     print(json.dumps(outcome.to_dict()) if options.json else outcome)
     return DONE if outcome else CHECK_FAILED

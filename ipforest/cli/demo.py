@@ -15,6 +15,7 @@ from ipforest.cli.options import (
     Subparsers,
     add_command,
     add_data_options,
+    add_list,
     add_number,
     add_out_option,
     exact_number,
@@ -22,6 +23,7 @@ from ipforest.cli.options import (
     new_table,
     out_directory,
     plain_console,
+    progress_of,
     seconds,
 )
 
@@ -53,9 +55,7 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--all-features", action="store_true", help="try all features at a split (default: the square root of them)"
     )
-    command.add_argument(
-        "--lambdas", nargs="+", action="extend", metavar="L", help="lambdas of the table (default: a grid of ten)"
-    )
+    add_list(command, "--lambdas", "L", "lambdas of the table (default: a grid of ten)")
     command.add_argument(
         "--time-limit",
         type=seconds,
@@ -76,7 +76,6 @@ def run(options: Arguments) -> int:
     import json
 
     from ipforest import datasets
-    from ipforest._internal.progress import progress_bar
     from ipforest._internal.rational import nonnegative_fraction
     from ipforest.experiments.comparison import compare
     from ipforest.experiments.parts import train_and_split
@@ -93,7 +92,7 @@ def run(options: Arguments) -> int:
     max_features = None if options.all_features else "sqrt"
     directory = out_directory(options)
     make_kernels_ready(options)
-    with progress_bar("ipforest demo", visible=not options.json) as progress:
+    with progress_of(options) as progress:
         progress(0.0, f"training {options.trees} trees")
         forest, parts = train_and_split(data, options.trees, options.seed, max_features)
         instance = PruningInstance.from_forest(forest, parts.X_validation, data.costs)

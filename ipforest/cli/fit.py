@@ -287,6 +287,8 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     if is_pruned:
         report["gap"] = float(bought.gap_)
     whole = bought.at_lambda(0).set_params(max_cost=None) if is_pruned else bought.at_budget(None)
+    if bought.measured(columns, y).is_beyond_chance(bought.mixture_gain):
+        report["mixture_gain"] = bought.mixture_gain
     for ending, measured in (("", bought), ("_unpruned" if is_pruned else "_without_budget", whole)):
         report[f"error{ending}"] = 1 - measured.score(columns, y)
         report[f"cost{ending}"] = float(measured.cost(columns).mean())
@@ -319,8 +321,17 @@ def _verdict(report: dict[str, Any]) -> str:
     return (
         f"{unused}An example costs {plain(report['cost'])} on average ({budget}{otherwise} "
         f"{plain(report[f'cost{ending}'])}) at {report['measure']} {report['error']:.4f} ({otherwise} "
-        f"{report[f'error{ending}']:.4f}).{_mistakes(report, ending, otherwise)}{proof}"
+        f"{report[f'error{ending}']:.4f}).{_mistakes(report, ending, otherwise)}{proof}{_coin(report)}"
     )
+
+
+def _coin(report: dict[str, Any]) -> str:
+    """Point to a coin between two choices, where that is much better."""
+    if "mixture_gain" not in report:
+        return ""
+    command = f"ipforest predict --mixture {plain(float(Fraction(report['budget'])))}"
+    gain = f"{report['mixture_gain']:.0%}"
+    return f"\nA coin between two choices, `{command}`, loses {gain} less on what they were made on."
 
 
 def _mistakes(report: dict[str, Any], ending: str, otherwise: str) -> str:

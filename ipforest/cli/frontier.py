@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.learning_table import add_table_options, read_table
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_folder, add_number, add_seed, warnings_as_notes
+from ipforest.cli.options import (
+    Arguments,
+    Subparsers,
+    add_command,
+    add_folder,
+    add_list,
+    add_number,
+    add_seed,
+    progress_of,
+    warnings_as_notes,
+)
 
 if TYPE_CHECKING:
     from ipforest.datasets import Dataset
@@ -29,12 +39,11 @@ def add(commands: Subparsers) -> None:
     command.add_argument("data", nargs="*", metavar="DATA", help="data sets: bundled, or files of $IPFOREST_DATA")
     add_table_options(command, required=False)
     command.set_defaults(class_costs=None)
-    command.add_argument(
+    add_list(
+        command,
         "--methods",
-        nargs="+",
-        action="extend",
-        metavar="NAME",
-        help="such as 'BudgetForest' 'k best, forest' (default: all installed); FILE.py:NAME is what a file defines, a "
+        "NAME",
+        "such as 'BudgetForest' 'k best, forest' (default: all installed); FILE.py:NAME is what a file defines, a "
         "function of a task or an estimator with a frontier: the file is run",
     )
     command.add_argument(
@@ -59,7 +68,6 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Run the comparison, print its table, write its files."""
-    from ipforest._internal.progress import progress_bar
     from ipforest._internal.records import records_to_text
     from ipforest.experiments.experiment import reproduce
     from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
@@ -79,7 +87,7 @@ def run(options: Arguments) -> int:
     experiment = frontier_experiment(
         [*options.data, *own], methods, options.seeds, options.trees, options.rows, of_files
     )
-    with progress_bar("ipforest frontier", visible=not options.json) as progress:
+    with progress_of(options) as progress:
         result = reproduce(experiment, options.out, seed=options.seed, n_jobs=options.jobs, progress=progress)
     paths = [*result.write(Path(options.out)), *_write_page(options, result.rows)]
     if options.json:
@@ -100,10 +108,7 @@ def run(options: Arguments) -> int:
         print(f"Budgets at which ours are behind\n{records_to_text(behind)}\n")
     ranks = mean_ranks(result.rows)
     if ranks is not None:
-        print(
-            f"Mean ranks over {ranks.n_data_sets} data sets: those of two methods that differ lie more than "
-            f"{ranks.critical_difference:.2f} apart; that all are alike has p = {ranks.p_value:.2g}."
-        )
+        print(f"{ranks}; that all are alike has p = {ranks.p_value:.2g}.")
     print(f"Wrote {', '.join(str(path) for path in paths)}.")
     return DONE
 

@@ -7,7 +7,17 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_out_option, out_directory
+from ipforest.cli.options import (
+    Arguments,
+    Subparsers,
+    add_command,
+    add_list,
+    add_out_option,
+    add_solvers_option,
+    out_directory,
+    progress_of,
+    solvers_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,14 +30,8 @@ def add(commands: Subparsers) -> None:
         "action", choices=("make", "check", "table"), help="make the files, verify them, or try solvers"
     )
     command.add_argument("directory", metavar="DIR", help="folder of the files")
-    command.add_argument("--names", nargs="+", metavar="NAME", help="instances (default: all)")
-    command.add_argument(
-        "--solvers",
-        nargs="+",
-        metavar="NAME",
-        help="for the table (default: all that are there); FILE.py:NAME is a solver that a file registers or defines: "
-        "the file is run",
-    )
+    add_list(command, "--names", "NAME", "instances (default: all)")
+    add_solvers_option(command, "--solvers", "for the table (default: all that are there)")
     command.add_argument(
         "--time-limit", type=float, default=10.0, metavar="S", help="seconds for each run (default: 10)"
     )
@@ -48,10 +52,9 @@ def run(options: Arguments) -> int:
 
 
 def _make(options: Arguments, directory: Path, names: list[str]) -> bool:
-    from ipforest._internal.progress import progress_bar
     from proofs.study.instance_library import make
 
-    with progress_bar("ipforest instances", visible=not options.json) as progress:
+    with progress_of(options) as progress:
         others = make(directory, names, progress)
     if options.json:
         print(json.dumps({"made": names, "other_checksums": others}))
@@ -75,14 +78,12 @@ def _check(options: Arguments, directory: Path, names: list[str]) -> bool:
 
 def _table(options: Arguments, directory: Path, names: list[str]) -> bool:
     from ipforest._internal.files import write_text
-    from ipforest._internal.progress import progress_bar
     from ipforest._internal.records import records_to_csv
-    from ipforest.testing.subjects import registered_solver
     from proofs.study.instance_library import solvers_on, table
 
     out = out_directory(options)
-    solvers = None if options.solvers is None else [registered_solver(solver) for solver in options.solvers]
-    with progress_bar("ipforest instances", visible=not options.json) as progress:
+    solvers = solvers_of(options.solvers)
+    with progress_of(options) as progress:
         runs = solvers_on(directory, names, solvers, options.time_limit, progress)
     print(json.dumps([asdict(run) for run in runs]) if options.json else table(runs))
     if out is not None:

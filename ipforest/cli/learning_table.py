@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ipforest.cli.options import (
     Arguments,
     add_format_options,
+    add_list,
     named_columns,
     print_note,
     read_price_list,
@@ -38,12 +39,8 @@ def add_table_options(command: ArgumentParser, *, required: bool) -> None:
         help="table with a header, a row per example; a column holds numbers, or words (categories)",
     )
     command.add_argument("--target", required=required, metavar="COLUMN", help="column to predict")
-    command.add_argument(
-        "--drop", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns to leave out, such as ids"
-    )
-    command.add_argument(
-        "--words", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns of numbers that are names"
-    )
+    add_list(command, "--drop", "COLUMN", "columns to leave out, such as ids", [])
+    add_list(command, "--words", "COLUMN", "columns of numbers that are names", [])
     add_format_options(command)
     command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
     command.add_argument(

@@ -6,7 +6,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +20,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ipforest._internal.progress import ProgressCallback
     from ipforest.costs import FeatureCosts
     from ipforest.ensemble.forest import Forest
     from ipforest.instance import PruningInstance
@@ -54,6 +55,24 @@ def add_command(commands: Subparsers, name: str, run: Any, description: str) -> 
     command.add_argument("--json", action="store_true", help="print JSON in place of a table")
     command.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return command
+
+
+def add_list(command: Any, option: str, metavar: str, what: str, default: list[str] | None = None) -> None:
+    """Add an option of one or more words; given again, it adds to them."""
+    command.add_argument(option, nargs="+", action="extend", default=default, metavar=metavar, help=what)
+
+
+def add_solvers_option(command: Any, option: str, what: str) -> None:
+    """Add the option of the methods that solve, known ones or those of a file."""
+    of_file = "FILE.py:NAME is a solver that a file registers or defines: the file is run"
+    add_list(command, option, "NAME", f"{what}; {of_file}")
+
+
+def solvers_of(names: Sequence[str] | None) -> list[str] | None:
+    """Read the methods that an option names, registering those of files; None for all."""
+    from ipforest.testing.subjects import registered_solver
+
+    return None if names is None else [registered_solver(name) for name in names]
 
 
 def add_number(command: Any, option: str, default: int, what: str, metavar: str = "N") -> None:
@@ -107,6 +126,12 @@ def add_own_options(own: Any) -> None:
     own.add_argument("--no-header", action="store_true", help="the first line of the .csv is an example")
     own.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by feature (default: 1 each)")
     add_format_options(own)
+
+
+def check_own_options(options: Arguments) -> None:
+    """Refuse a model without examples, and examples without a model."""
+    if (options.model is None) != (options.examples is None):
+        raise ValueError("--model: expected --model and --examples together, got one of them")
 
 
 def add_format_options(command: Any) -> None:
@@ -247,13 +272,19 @@ def read_problem(options: Arguments) -> Problem:
     from ipforest.instance import PruningInstance
     from ipforest.losses import loss_for
 
-    if (options.model is None) != (options.examples is None):
-        raise ValueError("--model: expected --model and --examples together, got one of them")
+    check_own_options(options)
     forest, X, costs, currency, notes = _of_data_set(options) if options.model is None else own_forest(options)
     loss = loss_for(options.loss, forest.is_classifier)
     make_kernels_ready(options)
     instance = PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost)
     return Problem(forest, instance, X, costs, loss, options.split_cost, currency, tuple(notes))
+
+
+def progress_of(options: Arguments) -> AbstractContextManager[ProgressCallback]:
+    """Show how far a command is while a block runs, unless it prints JSON."""
+    from ipforest._internal.progress import progress_bar
+
+    return progress_bar(f"ipforest {options.command}", visible=not options.json)
 
 
 def make_kernels_ready(options: Arguments) -> None:
@@ -394,9 +425,7 @@ def exact_number(text: str | None, name: str) -> Fraction | None:
 
 def out_directory(options: Arguments) -> Path | None:
     """Make the folder for files, if one is asked for."""
-    if options.out is None:
-        return None
-    return made_directory(options.out)
+    return None if options.out is None else made_directory(options.out)
 
 
 def made_directory(name: str) -> Path:

@@ -26,6 +26,7 @@ from ipforest.cli.options import (
     plain_console,
     print_note,
     print_notes,
+    progress_of,
     read_problem,
 )
 
@@ -56,7 +57,6 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Compute, print and plot one path."""
     from ipforest._internal.files import write_figure, write_text
-    from ipforest._internal.progress import progress_bar
     from ipforest.path_search import PathSearch
     from ipforest.plotting import TradeoffDisplay
     from proofs.certificates.path_file import write_path_certificate
@@ -68,7 +68,7 @@ def run(options: Arguments) -> int:
     instance = problem.instance
     file = None if directory is None else directory / UNFINISHED
     search = PathSearch(instance) if file is None or not file.exists() else _resumed(file, instance)
-    with progress_bar("ipforest path", visible=not options.json) as progress, suppress(KeyboardInterrupt):
+    with progress_of(options) as progress, suppress(KeyboardInterrupt):
         if file is None:
             search.run(progress)
         else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ipforest._internal.words import plain
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, named_columns
-from ipforest.cli.saved_models import add_model_options, read_model, read_rows, using
+from ipforest.cli.saved_models import add_mixture_option, add_model_options, mixed, read_model, read_rows, using
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +38,7 @@ def add(commands: Subparsers) -> None:
         help="table with the columns of training, by name; those that the model never buys may be left out",
     )
     command.add_argument("--id", metavar="COLUMN", help="column of the table to write with each prediction")
+    add_mixture_option(command, "which is its cell in the column of --id, else the number of its row, from 0")
     command.add_argument("--out", metavar="FILE", help="CSV to write (default: print it)")
     add_format_options(command)
 
@@ -83,10 +84,15 @@ def _records(
     options: Arguments, model: Parted, X: pd.DataFrame, ids: pd.Series | None, costs: list[float]
 ) -> Iterator[dict[str, Any]]:
     """Predict some rows at a time, in one pass, and give what is written of each; `costs` receives sums of blocks."""
+    keys = range(len(X)) if ids is None else ids.tolist()
+    coin = None if options.mixture is None else mixed(options, model.buyer)
     for start in range(0, len(X), ROWS_AT_ONCE):
         some = slice(start, start + ROWS_AT_ONCE)
         with using(options.model):
-            predicted, chances, paid, _ = model.buyer.answers(model.encode(X.iloc[some]))
+            table = model.encode(X.iloc[some])
+            predicted, chances, paid, _ = (
+                model.buyer.answers(table) if coin is None else coin.answers(table, keys[some])
+            )
             named = {} if ids is None else {options.id: ids.iloc[some]}
             answers: dict[str, Any] = {**named, "prediction": predicted, "cost": _without_noise(paid)}
             if chances is not None:

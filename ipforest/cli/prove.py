@@ -11,6 +11,7 @@ from ipforest.cli.options import (
     add_seed,
     out_directory,
     plain_console,
+    progress_of,
 )
 
 
@@ -24,10 +25,9 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Examine the claims; exit 1 if a verdict is not the stated one."""
     from ipforest._internal.files import write_text
-    from ipforest._internal.progress import progress_bar
     from proofs.claims import table as claims
 
-    with progress_bar("ipforest prove", visible=not options.json) as progress:
+    with progress_of(options) as progress:
         table = claims.prove(options.seed, progress)
     directory = out_directory(options)
     if directory is not None:

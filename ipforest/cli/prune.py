@@ -17,6 +17,7 @@ from ipforest.cli.options import (
     exact_number,
     out_directory,
     print_notes,
+    progress_of,
     read_problem,
 )
 
@@ -53,7 +54,6 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Prune one forest and prove how good that is."""
-    from ipforest._internal.progress import progress_bar
     from ipforest.path_search import prune_path
     from ipforest.solvers.greedy import cap_units
 
@@ -66,7 +66,7 @@ def run(options: Arguments) -> int:
     if cap is not None:
         cap_units(problem.instance, cap)
     print_notes(problem)
-    with progress_bar("ipforest prune", visible=not options.json) as progress:
+    with progress_of(options) as progress:
         path = prune_path(problem.instance, progress=progress)
         result = path.result(lam) if budget is None else _within(options, path, budget, cap, progress)
     written = [] if directory is None else _write(problem, path, result, directory, options)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from functools import partial
 from pathlib import Path
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, add_seed, nonnegative_integer
-from ipforest.cli.saved_models import add_model_options, read_model, read_rows, read_target, using
+from ipforest.cli.options import (
+    Arguments,
+    Subparsers,
+    add_command,
+    add_format_options,
+    add_list,
+    add_seed,
+    nonnegative_integer,
+)
+from ipforest.cli.saved_models import add_examples_option, add_model_options, read_labelled, read_model, using
 
 
 def add(commands: Subparsers) -> None:
@@ -22,19 +29,10 @@ def add(commands: Subparsers) -> None:
         "with bootstrap intervals, what is bought for which class, and in how many rounds.",
     )
     add_model_options(command)
-    command.add_argument(
-        "--csv", "--data", required=True, metavar="FILE", help="table with the columns of training, by name"
-    )
+    add_examples_option(command)
     command.add_argument("--target", required=True, metavar="COLUMN", help="column that holds what is true")
     command.add_argument("--out", metavar="FILE", help=".html to write, in addition to what is printed")
-    command.add_argument(
-        "--scoring",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help="further measures: scikit-learn scorers, or sensitivity_at=0.9",
-    )
+    add_list(command, "--scoring", "NAME", "further measures: scikit-learn scorers, or sensitivity_at=0.9", [])
     command.add_argument(
         "--resamples",
         type=nonnegative_integer,
@@ -56,7 +54,7 @@ def run(options: Arguments) -> int:
     for name in options.scoring:
         read_scoring(name)
     model = read_model(options)
-    X, y = read_rows(options, model, partial(read_target, options=options, buyer=model.buyer))
+    X, y = read_labelled(options, model)
     with using(options.model):
         settings = {"scoring": options.scoring, "n_resamples": options.resamples, "random_state": options.seed}
         page = report(model.whole, X, y, **settings)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, positive_integer
-from ipforest.cli.saved_models import add_model_options, read_model, read_rows, read_target, using
+from ipforest.cli.saved_models import add_examples_option, add_model_options, read_labelled, read_model, using
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,9 +30,7 @@ def add(commands: Subparsers) -> None:
         "With --tree, put a tree that asks few questions in its place, and say what that loses.",
     )
     add_model_options(command)
-    command.add_argument(
-        "--csv", "--data", required=True, metavar="FILE", help="table with the columns of training, by name"
-    )
+    add_examples_option(command)
     command.add_argument("--target", metavar="COLUMN", help="column of the right answers, to count how many are right")
     command.add_argument(
         "--max-questions", type=positive_integer, metavar="N", help="orders to tell of, or that the tree may make"
@@ -53,7 +50,7 @@ def run(options: Arguments) -> int:
     """Read the rules, and print them or write them to a file."""
     _check_options(options)
     model = read_model(options)
-    X, target = read_rows(options, model, partial(read_target, options=options, buyer=model.buyer))
+    X, target = read_labelled(options, model)
     with using(options.model):
         rules, fidelity = _rules(options, model, X, target)
     if options.out is not None:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ipforest._internal.arrays import one_line
 from ipforest._internal.words import some_of
 from ipforest.cli.fit import MODEL_FILE
-from ipforest.cli.options import Arguments, add_pickle_option, print_note, table_format, target_of, warnings_as_notes
+from ipforest.cli.options import (
+    Arguments,
+    add_pickle_option,
+    exact_number,
+    print_note,
+    table_format,
+    target_of,
+    warnings_as_notes,
+)
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -52,6 +60,25 @@ def add_model_options(command: ArgumentParser) -> None:
     """Describe a saved model: where it is, and the consent to run its code."""
     command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
     add_pickle_option(command)
+
+
+def add_mixture_option(command: ArgumentParser, key: str) -> None:
+    """Describe the coin between two choices of a saved model; where the key of an example comes from is said so."""
+    command.add_argument(
+        "--mixture",
+        metavar="B",
+        help="spend B on average by a coin between two choices of the model, where it offers several: examples get one "
+        f"or the other by their key, {key}",
+    )
+
+
+def mixed(options: Arguments, buyer: Any) -> Any:
+    """Return the mixture of ``--mixture``."""
+    budget = exact_number(options.mixture, "mixture")
+    try:
+        return buyer.mixture(budget)
+    except TypeError as problem:
+        raise ValueError(f"--mixture: expected a model with choices to mix; {problem}") from None
 
 
 @contextmanager
@@ -100,11 +127,20 @@ def read_rows(options: Arguments, model: Parted, other: Callable[[pd.DataFrame],
         return _examples(cells, options.csv, model, form), taken
 
 
-def read_target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
-    """Read the column of ``--target``: numbers for regression, else the classes of the model by their names.
+def add_examples_option(command: ArgumentParser) -> None:
+    """Describe the table of examples that a saved model is measured or read on."""
+    command.add_argument(
+        "--csv", "--data", required=True, metavar="FILE", help="table with the columns of training, by name"
+    )
 
-    None where no column was named.
-    """
+
+def read_labelled(options: Arguments, model: Parted) -> tuple[pd.DataFrame, Any]:
+    """Read the table of ``--csv``: the examples of a model, and the column of ``--target``, None without one."""
+    return read_rows(options, model, lambda cells: _target(cells, options, model.buyer))
+
+
+def _target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
+    """Read the column of ``--target``: numbers for regression, else the classes of the model by their names."""
     import numpy as np
     from sklearn.base import is_classifier
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from ipforest._internal.words import number_of, some_of
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, nonnegative_integer
-from ipforest.cli.saved_models import add_model_options, known_words, read_model, using
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_list, nonnegative_integer
+from ipforest.cli.saved_models import add_mixture_option, add_model_options, known_words, mixed, read_model, using
 from ipforest.tabular.name_matching import matched_labels, matched_names
 from ipforest.tabular.tables import MISSING
 
@@ -40,11 +40,11 @@ def add(commands: Subparsers) -> None:
         "before more is known is listed, to be ordered at once; --max-rounds says how often to wait.",
     )
     add_model_options(command)
-    command.add_argument(
-        "--known", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="values that are free"
-    )
+    add_list(command, "--known", "NAME=VALUE", "values that are free", [])
     command.add_argument("--max-cost", metavar="COST", help="the most to pay in all")
     command.add_argument("--max-rounds", type=int, metavar="N", help="how often to wait for delayed values at most")
+    add_mixture_option(command, "which is that of --key")
+    command.add_argument("--key", metavar="KEY", help="what tells the example apart, as the column of --id in predict")
     command.add_argument("--save", metavar="FILE", help="write the session there at the end, to go on another day")
     command.add_argument("--resume", metavar="FILE", help="go on with a session that --save wrote")
     page = command.add_argument_group("a page in place of the terminal")
@@ -67,10 +67,14 @@ def run(options: Arguments) -> int:
         )
     if options.save is not None and not Path(options.save).absolute().parent.is_dir():
         raise ValueError(f"--save: expected a file in a folder that exists, got {options.save}")
+    if (options.mixture is None) != (options.key is None):
+        raise ValueError("--mixture: expected it with --key, and --key with it, got one of them")
     _check_page(options)
     model, buyer, _ = read_model(options)
     with using(options.model):
         table = SessionTable(model, buyer)
+        if options.mixture is not None:
+            buyer = mixed(options, buyer).drawn(options.key)
         if options.serve:
             return _serve(options, buyer, table)
         if options.resume is not None:
@@ -102,6 +106,8 @@ def _check_page(options: Arguments) -> None:
     for name in ("resume", "save", "known", "json"):
         if options.serve and getattr(options, name):
             raise ValueError(f"--{name}: expected none with --serve, got a value; the page has it")
+    if options.serve and options.mixture is not None:
+        raise ValueError("--mixture: expected none with --serve, got a value; a page asks what one choice asks")
 
 
 def _serve(options: Arguments, buyer: Any, table: SessionTable) -> int:

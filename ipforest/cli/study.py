@@ -12,6 +12,7 @@ from ipforest.cli.options import (
     add_seed,
     out_directory,
     plain_console,
+    progress_of,
 )
 
 
@@ -33,12 +34,11 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Study the formulation; exit 1 if it is refuted."""
     from ipforest._internal.files import write_text
-    from ipforest._internal.progress import progress_bar
     from ipforest.testing.subjects import find_formulation
     from proofs.study.study import study
 
     formulation = find_formulation(options.formulation)
-    with progress_bar("ipforest study", visible=not options.json) as progress:
+    with progress_of(options) as progress:
         found = study(formulation, options.instances, options.seed, progress)
     directory = out_directory(options)
     if directory is not None:

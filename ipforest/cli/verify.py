@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_own_options, own_forest
+from ipforest.cli.options import Arguments, Subparsers, add_command, add_own_options, check_own_options, own_forest
 
 if TYPE_CHECKING:
     from proofs.verdict import Verdict
@@ -40,8 +40,7 @@ def run(options: Arguments) -> int:
     from proofs.certificates.pruning_file import read_certificate
     from proofs.verdict import refuse
 
-    if (options.model is None) != (options.examples is None):
-        raise ValueError("--model: expected --model and --examples together, got one of them")
+    check_own_options(options)
     if options.model is None and (options.pruned or options.prices or options.loss or options.split_cost):
         raise ValueError(
             "--model: expected the model and its examples with --pruned, --prices, --loss or --split-cost, got none"

@@ -19,7 +19,7 @@ from ipforest.adaptive.gated_policy import FULL, AllAtOnce, Constant, GatedPolic
 from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import two_units
 from ipforest.deployment.reader import HEAD
-from ipforest.deployment.table import table_of
+from ipforest.deployment.table import features_alone, table_of
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
@@ -99,13 +99,14 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
     _check_exportable(model)
     seller, (policy, calibrations) = model._seller(), _calibrations(model.policy())
     purse = seller.purse(model.max_cost)
+    categories = {column: _names(names) for column, names in seller.categories.items()}
     document: dict[str, Any] = {
         **HEAD,
         "classes": None if seller.classes is None else seller.classes.tolist(),
         "class_costs": None if seller.class_costs is None else seller.class_costs.tolist(),
         "features": list(seller.feature_names),
-        "table": None,
-        "categories": {str(column): _names(names) for column, names in seller.categories.items()},
+        "table": features_alone(seller.costs.n_features, categories),
+        "categories": {str(column): names for column, names in categories.items()},
         "whole": [column in seller.whole for column in range(seller.costs.n_features)],
         "prices": {"unit_cost": purse.unit_cost.tolist(), "units": two_units(seller.costs).tolist()},
         "cap": None,
@@ -304,19 +305,20 @@ def _router(stage: Stage, affordable: BoolArray) -> tuple[dict[str, Any] | None,
     tree = stage.router_tree
     if tree is None:
         raise TypeError(f"router: expected a context or a regression tree, got {type(stage.router).__name__}")
-    following = stage.following[np.maximum(tree.goal, 0)]
-    following = np.where((tree.left < 0) & (following != END) & affordable[following], following, END)
+    splits, is_leaf = tree.splits, tree.splits.left < 0
+    following = stage.following[np.where(is_leaf, splits.right, 0)]
+    following = np.where(is_leaf & (following != END) & affordable[following], following, END)
     if stage.router is None:
         return None, following.tolist()
     return {
-        "left": tree.left.tolist(),
-        "right": tree.right.tolist(),
-        "feature": stage.features[np.maximum(tree.feature, 0)].tolist(),
-        "threshold": [_finite(each) for each in tree.threshold.tolist()],
-        "missing_left": tree.missing_left.tolist(),
-        "dtype": "float32" if tree.narrow[0] else "float64",
+        "left": splits.left.tolist(),
+        "right": np.where(is_leaf, -1, splits.right).tolist(),
+        "feature": stage.features[np.maximum(splits.feature, 0)].tolist(),
+        "threshold": [_finite(each) for each in splits.threshold.tolist()],
+        "missing_left": splits.missing_left.tolist(),
+        "dtype": "float32" if tree.narrow else "float64",
         **ANSWERS_NOTHING,
-        "value": [[0.0]] * tree.left.size,
+        "value": [[0.0]] * splits.left.size,
     }, following.tolist()
 
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-HEAD, SETTLED_SLACK, SUREST = {"format": "ipforest-model", "version": 7}, 1e-9, 1e-4
-NEEDED = {"kind", "classes", "class_costs", "features", "categories", "table", "prices", "cap", "free"}
+HEAD, SETTLED_SLACK, SUREST = {"format": "ipforest-model", "version": 8}, 1e-9, 1e-4
+NEEDED = {"kind", "classes", "class_costs", "features", "table", "prices", "cap", "free"}
 NEEDED |= {"calibrations", "decision", "whole"}
 BY_KIND = {"trees": {"trees", "rule", "level"}, "stages": {"stages", "rule", "level"}, "gate": {"gate", "goals"}}
-PLAIN = {"numbers": range(2**31), "missing": "nan", "others": "itself"}
+PLAIN = {"names": [], "missing": "nan", "others": "itself"}
 
 LINKS: dict[str, Callable[[Any], Any]] = {
     "identity": lambda margins: margins,
@@ -56,24 +56,14 @@ def onward(place: int, following: int) -> int:
     return int(following)
 
 
-def as_number(name: Any) -> Any:
-    """Return the number that a text says, or what is no such text."""
-    try:
-        return float(name)
-    except (TypeError, ValueError):
-        return name
-
-
 def number_of(cell: Any, coding: dict[str, Any], column: Any) -> float:
-    """Return the number that stands for a cell; where there are names, it is itself one only if all are words."""
-    names, is_text, is_gap = coding["names"], isinstance(cell, str), cell is None or cell != cell
-    known = names if is_text or coding["others"] != "itself" else [*map(as_number, names)]
-    number = coding["numbers"][known.index(cell)] if cell in known else coding["missing" if is_gap else "others"]
-    if number == "itself":
-        number = "nan" if names and (is_text or not all(isinstance(name, str) for name in known)) else cell
-    if not isinstance(number := as_number(number), float):
-        raise ValueError(f"{column}: expected {names or 'a number'}, got {cell!r}")
-    return number
+    """Return the number that stands for a cell; a text is not itself one where there are names."""
+    names, is_gap = coding["names"], cell is None or cell != cell
+    number = coding["numbers"][names.index(cell)] if cell in names else coding["missing" if is_gap else "others"]
+    try:
+        return float(number if number != "itself" else "nan" if names and isinstance(cell, str) else cell)
+    except (TypeError, ValueError):
+        raise ValueError(f"{column}: expected {names or 'a number'}, got {cell!r}") from None
 
 
 class Known:
@@ -98,9 +88,8 @@ class Known:
                 self._give_up()
 
     def _number(self, feature: int) -> float:
-        column, coding = feature, PLAIN | {"names": self._document["categories"].get(str(feature), [])}
-        if table := self._document["table"]:
-            column, coding = table["columns"][table["source"][feature]], table["codings"][feature]
+        table = self._document["table"]
+        column, coding = table["columns"][table["source"][feature]], table["codings"].get(str(feature), PLAIN)
         if column not in self._cells:
             self._cells[column] = self._fetch(column)
         return number_of(self._cells[column], coding, column)
@@ -252,14 +241,14 @@ class Model:
         self._goals = [Part(each, document, classify=classify) for each in goals]
 
     def predict_one(self, fetch: Callable[[Any], Any]) -> Answer:
-        """Predict one example; ``fetch`` gives a feature by its number (a cell by its column, if there is a table)."""
+        """Predict one example; ``fetch`` gives a cell by the name of its column, or by its number without a table."""
         example, table = Known(fetch, self._document), self._document["table"]
         goal = self._gate is not None and self._gate.answer(example)[0] > self._document["threshold"]
         outputs = self._goals[int(goal)].answer(example)
         for each in self._document["calibrations"]:
             outputs = calibrated(each, len(example.tested), outputs)
         label = outputs[0] if self.classes is None else self.classes[self._place(outputs)]
-        bought = (table["columns"][table["source"][n]] if table else n for n in example.bought if n in example.tested)
+        bought = (table["columns"][table["source"][each]] for each in example.bought if each in example.tested)
         return Answer(label, outputs, tuple(dict.fromkeys(bought)), example.paid)
 
     def predict(self, X: Any) -> list[Any]:

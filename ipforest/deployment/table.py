@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isnan
+from collections.abc import Mapping, Sequence
+from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
@@ -34,21 +34,44 @@ def table_of(model: BudgetedPipeline) -> dict[str, Any]:
     known = _categories(model.preprocessing_, model.n_features_in_)
     sources = model.sources_.tolist()
     columns = model.table_columns
-    codings: list[dict[str, Any]] = [{} for _ in sources]
+    codings: dict[str, dict[str, Any]] = {}
     for column in sorted(set(sources)):
-        for feature, coding in _codings(columns, column, known[column]).items():
-            codings[feature] = coding
+        codings |= _codings(columns, column, known[column])
     return {"columns": [*columns.names], "source": sources, "codings": codings}
 
 
-def _codings(columns: TableColumns, column: int, names: Sequence[Any]) -> dict[int, dict[str, Any]]:
+def features_alone(n_features: int, categories: Mapping[int, Sequence[Any]]) -> dict[str, Any]:
+    """Describe features that are given themselves, as ``schema.json`` says, some of them by the names of categories.
+
+    A number stands for a name that says it. Any other number is itself that of a category if no name says a number.
+    """
+    codings = {}
+    for feature, names in categories.items():
+        place_of = {name: place for place, name in reversed([*enumerate(names)])}
+        said = [(number, place) for name, place in place_of.items() if (number := _number_said_by(name)) is not None]
+        known = {number: place for number, place in said if isfinite(number)} | place_of
+        others = "nan" if said else ITSELF
+        coding = {"names": [*known], "numbers": [*known.values()], "missing": "nan", "others": others}
+        codings[str(feature)] = coding
+    features = [*range(n_features)]
+    return {"columns": features, "source": features, "codings": codings}
+
+
+def _number_said_by(name: Any) -> float | None:
+    try:
+        return float(name)
+    except (OverflowError, ValueError):
+        return None
+
+
+def _codings(columns: TableColumns, column: int, names: Sequence[Any]) -> dict[str, dict[str, Any]]:
     """Describe what is computed from one column, feature by feature."""
     told = [_computed(columns, column, name) for name in names]
     missing, others = _computed(columns, column, None), None
     if names and not isinstance(getattr(columns.row, "dtypes", {}).get(columns.name(column)), pd.CategoricalDtype):
         others = _computed(columns, column, _unknown_to(names))
     return {
-        feature: {
+        str(feature): {
             "names": [_plain(name) for name in names],
             "numbers": [None if each is None else _written(each[feature]) for each in told],
             "missing": None if missing is None else _written(missing[feature]),

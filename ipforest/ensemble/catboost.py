@@ -112,12 +112,10 @@ def _nodes(tree: dict[str, Any], features: list[dict[str, Any]], scale: float) -
     def of_level(per_split: list[Any]) -> Array:
         return np.asarray(per_split)[test] if depth else np.zeros(1, dtype=np.int64)
 
-    node_values = np.zeros((level.size, values.shape[1]))
-    node_values[is_leaf] = values[_reversed_bits(np.arange(2**depth), depth)]
-    cover = np.zeros(level.size)
-    cover[is_leaf] = np.array(tree.get("leaf_weights") or np.zeros(2**depth))[
-        _reversed_bits(np.arange(2**depth), depth)
-    ]
+    in_order = _reversed_bits(np.arange(2**depth), depth)
+    node_values, cover = np.zeros((level.size, values.shape[1])), np.zeros(level.size)
+    node_values[is_leaf] = values[in_order]
+    cover[is_leaf] = np.array(tree.get("leaf_weights") or np.zeros(2**depth))[in_order]
     for inner in range(2**depth - 2, -1, -1):
         cover[inner] = cover[2 * inner + 1] + cover[2 * inner + 2]
     return TreeNodes(

@@ -214,10 +214,7 @@ class Forest(Trees):
         require_rows_in_order(X, y)
         require_rows_in_order(X, sample_weight, "sample_weight")
         leaves = self.leaves(self.checked_examples(X))
-        targets = np.asarray(y)
-        if targets.shape != leaves.shape[1:]:
-            raise ValueError(f"y: expected one target per example, shape {leaves.shape[1:]}, got {targets.shape}")
-        checked_targets(targets, self.classes)
+        targets = checked_targets(y, self.classes, leaves.shape[1])
         weights = checked_weights(sample_weight, targets.size)
         if self.classes is None:
             amounts = [weights, weights * targets, weights * targets**2]

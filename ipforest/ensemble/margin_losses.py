@@ -254,41 +254,47 @@ MARGIN_LOSSES: dict[str, MarginLoss] = {
 """Half the squared error, the Poisson loss without its constant, and the log loss."""
 
 
-def encode_targets(y: npt.ArrayLike, classes: Array | None) -> FloatArray:
-    """Return targets as the losses take them, shape (n_samples, n_outputs).
+def encode_targets(y: npt.ArrayLike, classes: Array | None, n_samples: int | None = None) -> FloatArray:
+    """Return targets as the losses take them, shape (n_samples, n_outputs); see `checked_targets`.
 
     Two classes become 0 and 1 in one column, more classes a column each.
-
-    Raises
-    ------
-    ValueError
-        A label that is no class, or targets that are no finite numbers.
     """
-    targets = checked_targets(y, classes)
+    targets = checked_targets(y, classes, n_samples)
     if classes is None:
         return np.asarray(targets, dtype=np.float64)[:, None]
     indicators: FloatArray = np.equal(targets[:, None], classes).astype(np.float64)
     return indicators[:, 1:] if len(classes) == 2 else indicators
 
 
-def checked_targets(y: npt.ArrayLike, classes: Array | None) -> Array:
+def checked_targets(y: npt.ArrayLike, classes: Array | None, n_samples: int | None = None, name: str = "y") -> Array:
     """Return labels or targets as an array, shape (n_samples,).
+
+    Parameters
+    ----------
+    y : array
+    classes : ndarray or None
+        None for regression.
+    n_samples : int, optional
+        How many there have to be; by default any number.
+    name : str
+        What they are, for the error message.
 
     Raises
     ------
     ValueError
-        A label that is no class, or targets that are no finite numbers.
+        A label that is no class, targets that are no finite numbers, or more or fewer than examples.
     """
     targets = np.asarray(y)
-    if targets.ndim != 1:
-        raise ValueError(f"y: expected one target per example, got shape {targets.shape}")
+    if targets.ndim != 1 or n_samples not in (None, targets.size):
+        wanted = "" if n_samples is None else f", shape ({n_samples},)"
+        raise ValueError(f"{name}: expected one target per example{wanted}, got {targets.shape}")
     if classes is None:
         if not np.issubdtype(targets.dtype, np.number) or not np.isfinite(targets).all():
-            raise ValueError("y: expected finite numbers as targets, got other values")
+            raise ValueError(f"{name}: expected finite numbers as targets, got other values")
         return targets
     unknown = targets[~np.isin(targets, classes)]
     if unknown.size:
-        raise ValueError(f"y: expected classes among {classes.tolist()}, got {unknown.tolist()[0]!r}")
+        raise ValueError(f"{name}: expected classes among {classes.tolist()}, got {unknown.tolist()[0]!r}")
     return targets
 
 

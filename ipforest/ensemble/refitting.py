@@ -36,10 +36,9 @@ class _Sample:
     ) -> _Sample:
         require_rows_in_order(X, y)
         require_rows_in_order(X, sample_weight, "sample_weight")
-        examples, targets = trees.checked_examples(X), encode_targets(y, trees.classes)
+        examples = trees.checked_examples(X)
         n_samples = examples.shape[0]
-        if targets.shape[0] != n_samples:
-            raise ValueError(f"y: expected one target per example, shape ({n_samples},), got ({targets.shape[0]},)")
+        targets = encode_targets(y, trees.classes, n_samples)
         return cls(trees, examples, targets, checked_weights(sample_weight, n_samples))
 
     def leaves(self) -> Int32Array:

@@ -1,6 +1,7 @@
 """Between scikit-learn's fitted ensembles of trees and ours: reading both kinds, writing those that average."""
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from sklearn.ensemble import (
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, FloatArray, Int32Array, IntArray
@@ -46,7 +46,7 @@ NODE_FIELDS = frozenset(
         *("impurity", "n_node_samples", "weighted_n_node_samples"),
     )
 )
-"""What a node of scikit-learn's trees holds, as far as it is read here."""
+"""What a test of scikit-learn's trees holds, as far as it is read here; 1.10 says of leaves too what kind they are."""
 
 TREE_PARTS = frozenset(("max_depth", "node_count", "nodes", "values"))
 """What a tree of scikit-learn's holds, as far as it is read here."""
@@ -54,8 +54,8 @@ TREE_PARTS = frozenset(("max_depth", "node_count", "nodes", "values"))
 JUDGED = ("log_loss", "exponential", "squared_error")
 """Losses of gradient boosting that are judged by that of their link; the exponential one has the same probabilities."""
 
-TREE_ARGUMENTS = ("n_features", "n_classes", "n_outputs")
-"""What scikit-learn's trees are made with."""
+OF_NUMBERS = -1
+"""How many categories a feature has that is a number, in what scikit-learn's trees are made with from 1.10 on."""
 
 FOUND = "; give what the search found, model.best_estimator_"
 SUPPORTED = "RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or ExtraTree*"
@@ -211,7 +211,7 @@ def _structure(estimator: Any, trees: Sequence[Any], features: Sequence[IntArray
     for tree in trees:
         state = tree.tree_.__getstate__()
         require_known_parts(state, TREE_PARTS)
-        require_known_parts(fields_of(state["nodes"]), NODE_FIELDS)
+        require_known_parts(fields_of(state["nodes"][state["nodes"]["left_child"] >= 0]), NODE_FIELDS)
     offsets = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees])])
     start = np.repeat(offsets[:-1], np.diff(offsets))
 
@@ -278,10 +278,10 @@ def forest_to_sklearn(forest: Forest) -> Any:
         if forest.is_classifier
         else (RandomForestRegressor, DecisionTreeRegressor)
     )
-    _require_known_trees(tree_kind)
+    pattern = _smallest_tree(tree_kind, forest.n_features).set_params(criterion=forest.criterion, random_state=None)
     ensemble = kind(n_estimators=forest.n_trees, criterion=forest.criterion)
     ensemble.estimator_ = tree_kind(criterion=forest.criterion)
-    ensemble.estimators_ = [_fitted_tree(forest, tree_kind, start, stop) for start, stop in forest]
+    ensemble.estimators_ = [_fitted_tree(forest, pattern, start, stop) for start, stop in forest]
     ensemble.n_features_in_ = forest.n_features
     if forest.feature_names is not None:
         ensemble.feature_names_in_ = np.array(forest.feature_names, dtype=object)
@@ -292,38 +292,44 @@ def forest_to_sklearn(forest: Forest) -> Any:
     return ensemble
 
 
-def _require_known_trees(kind: type) -> None:
-    """Require that this version of scikit-learn holds trees which compare numbers as they are written here."""
-    own = kind(random_state=0).fit([[0.0], [1.0]], [0, 1]).tree_
-    state, (_, arguments, *_) = own.__getstate__(), own.__reduce__()
-    fields = fields_of(state["nodes"])
-    unknown = {*NODE_DTYPE.names} - NODE_FIELDS - {*fields}
-    unknown |= {*unknown_parts(fields, NODE_FIELDS), *unknown_parts(state, TREE_PARTS)}
-    if unknown or len(arguments) != len(TREE_ARGUMENTS):
+def _smallest_tree(kind: Any, n_features: int) -> Any:
+    """Fit a tree of one test, as this version of scikit-learn holds it, and require that it is known what that holds.
+
+    What else the version keeps of a test, of a leaf and of a fitted tree is taken from here.
+    """
+    X = np.zeros((2, n_features), dtype=np.float32)
+    X[1, 0] = 1
+    smallest = kind(random_state=0).fit(X, [0, 1])
+    state, (_, (_, _, _, *more), *_) = smallest.tree_.__getstate__(), smallest.tree_.__reduce__()
+    unknown = {*unknown_parts(fields_of(state["nodes"][:1]), NODE_FIELDS), *unknown_parts(state, TREE_PARTS)}
+    if unknown or len(more) > 1 or any(np.any(np.asarray(each) != OF_NUMBERS) for each in more):
         raise RuntimeError(
-            f"to_sklearn: expected trees as scikit-learn 1.6 to 1.9 holds them, got {sorted(unknown) or arguments} in "
-            f"those of scikit-learn {sklearn_version}; write another format, or install an earlier version"
+            "to_sklearn: expected trees as scikit-learn 1.6 to 1.10 holds them, got "
+            f"{sorted(unknown) or 'other arguments'} in those of scikit-learn {sklearn_version}; write another format, "
+            "or install an earlier version"
         )
+    return smallest
 
 
-def _fitted_tree(forest: Forest, kind: type, start: int, stop: int) -> Any:
+def _fitted_tree(forest: Forest, pattern: Any, start: int, stop: int) -> Any:
     n_classes = 1 if forest.classes is None else len(forest.classes)
-    estimator = kind(criterion=forest.criterion)
-    estimator.n_features_in_ = forest.n_features
-    estimator.n_outputs_ = 1
-    estimator.max_features_ = forest.n_features
+    estimator = copy(pattern)
     if forest.classes is not None:
         estimator.classes_ = np.arange(n_classes)
         estimator.n_classes_ = np.int64(n_classes)
-    estimator.tree_ = Tree(forest.n_features, np.array([n_classes], dtype=np.intp), 1)
-    estimator.tree_.__setstate__(_tree_state(forest, start, stop))
+    kind, (n_features, _, *more), state = pattern.tree_.__reduce__()
+    estimator.tree_ = kind(n_features, np.array([n_classes], dtype=np.intp), *more)
+    estimator.tree_.__setstate__(_tree_state(forest, state["nodes"], start, stop))
     return estimator
 
 
-def _tree_state(forest: Forest, start: int, stop: int) -> dict[str, Any]:
+def _tree_state(forest: Forest, pattern: Array, start: int, stop: int) -> dict[str, Any]:
     part = slice(start, stop)
     is_leaf = forest.is_leaf[part]
-    nodes = np.zeros(stop - start, dtype=NODE_DTYPE)
+    nodes = np.zeros(stop - start, dtype=pattern.dtype)
+    test, leaf = pattern[:2]
+    for name in {*fields_of(pattern)} - NODE_FIELDS:
+        nodes[name][~is_leaf], nodes[name][is_leaf] = test[name], leaf[name]
     nodes["left_child"] = np.where(is_leaf, LEAF, forest.left[part] - start)
     nodes["right_child"] = np.where(is_leaf, LEAF, forest.right[part] - start)
     nodes["feature"] = np.where(is_leaf, -2, forest.feature[part])

@@ -79,6 +79,11 @@ class Measurement(NamedTuple):
         half = np.sqrt(share * (1 - share) * more + more**2 / 4) / (1 + more)
         return share, float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
 
+    def is_beyond_chance(self, share: float) -> bool:
+        """Tell whether so large a share of the error is more than its standard error."""
+        wrong, low, high = self.error_interval()
+        return bool(share * wrong > (high - low) / (2 * NORMAL_95))
+
     def in_words(self, examples: str) -> str:
         """Say errors and cost with their intervals, in lines of a summary; examples are named so."""
         wrong, low, high = self.error_interval()

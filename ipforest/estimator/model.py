@@ -274,7 +274,10 @@ class BudgetedModel(_Keeper, BaseEstimator):
         if offered is not None:
             lines += [f"  of {offered.size} choices at costs from {offered.min():.4g} to {offered.max():.4g}"]
         examples = "examples on which it was chosen" if is_own else "examples"
-        return "\n".join([*lines, measured.in_words(examples), f"  buys most: {measured.bought_most(units, n_units)}"])
+        lines += [measured.in_words(examples), f"  buys most: {measured.bought_most(units, n_units)}"]
+        if measured.is_beyond_chance(self.mixture_gain):
+            lines += [f"  {self._hint_at_mixture}"]
+        return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.summary() if self._keeps_examples else repr(self)
@@ -586,6 +589,24 @@ class BudgetedModel(_Keeper, BaseEstimator):
         cheap, costly, share = self._offers().mixture(budget)
         first = self.at_choice(cheap)
         return MixedModel(first, self.at_choice(costly) if share else first, share, seed)
+
+    @property
+    def mixture_gain(self) -> float:
+        """By which share of the loss on held-out examples the mixture at this model's budget is better than the model.
+
+        It is 0 where there is no budget, or nothing to mix, or where something else than the loss chooses.
+        """
+        check_is_fitted(self)
+        if self.frontier_ is None or self.budget is None or self.scoring is not None:
+            return 0.0
+        offers = self._offers()
+        alone, mixed = offers.loss[offers.within(self.budget)], offers.mean_loss(offers.mixture(self.budget))
+        return max(1 - mixed / float(alone), 0.0) if alone > 0 else 0.0
+
+    @property
+    def _hint_at_mixture(self) -> str:
+        gain = f"{self.mixture_gain:.0%}"
+        return f"mixture({self.budget}), a coin between two choices, loses {gain} less on what they were made on"
 
     def _another(self, **choice: object) -> Self:
         check_is_fitted(self)

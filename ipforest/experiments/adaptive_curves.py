@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,10 @@ from ipforest.adaptive import AdaptGbrt
 from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
 from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
 from ipforest.adaptive.candidates import MeasuredPair, frontier_of
+from ipforest.classifier_trees.ranking import average_precision_at
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.experiment import OURS, Record
-from ipforest.experiments.metrics import average_precision_at
 from ipforest.experiments.paper_data import PaperData
-from ipforest.experiments.parts import Parts
 from ipforest.experiments.rows import averaged, grouped
 from ipforest.growing.acquisition import Charge
 
@@ -232,8 +231,3 @@ def _cheapest(points: list[Record], most: float) -> Record:
     """Find the cheapest point with at most this error on validation data."""
     good = [point for point in points if point["validation_error"] <= most]
     return min(good, key=lambda point: (point["validation_cost"], point["validation_error"]))
-
-
-def first_rows(parts: Parts, n_rows: int | None) -> Parts:
-    """Take the first examples of each part."""
-    return Parts(*(getattr(parts, each.name)[:n_rows] for each in fields(parts)))

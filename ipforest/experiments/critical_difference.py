@@ -39,6 +39,12 @@ class MeanRanks(NamedTuple):
     critical_difference: float
     p_value: float
 
+    def __str__(self) -> str:
+        return (
+            f"Mean ranks over {self.n_data_sets} data sets: those of two methods that differ lie more than "
+            f"{self.critical_difference:.2f} apart"
+        )
+
     @property
     def alike(self) -> list[tuple[int, int]]:
         """First and last place of each largest run of two or more methods that cannot be told apart."""

@@ -17,6 +17,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.experiments.experiment import Record
 from ipforest.experiments.metrics import error_of_scores
 from ipforest.experiments.options import Option
+from ipforest.experiments.paper_data import PaperData
 from ipforest.experiments.parts import Parts
 from ipforest.experiments.routed_examples import RoutedExamples
 from ipforest.experiments.rows import grouped, mean_and_deviation, panels
@@ -75,11 +76,13 @@ def pairs_forest(n_trees: int, seed: int, cuts: str = "random") -> BudgetRF:
     return BudgetRF(n_trees, growth=GreedyGrowth(alpha=0, cuts=cuts), validation_fraction=None, random_state=seed)
 
 
-def priced_entropy_forest(n_trees: int, costs: FeatureCosts, seed: int, max_features: int | None = None) -> BudgetRF:
-    """Describe the papers' forest for rankings: the gain in entropy per price, of random features at each split."""
+def forest_for(data: PaperData, n_trees: int, seed: int, max_features: int | None) -> Any:
+    """Describe the papers' forest for a data set: for rankings one by the gain in entropy per price at each split."""
+    if data.queries is None:
+        return entropy_forest(n_trees, seed, max_features)
     return BudgetRF(
         n_trees,
-        feature_costs=costs,
+        feature_costs=data.costs,
         growth=GreedyGrowth(impurity="entropy", reduction="expected", max_features=max_features),
         validation_fraction=None,
         random_state=seed,

@@ -169,12 +169,7 @@ def _by_method(
 
 def _ranks(rows: Sequence[Record]) -> str:
     ranks = mean_ranks(rows)
-    if ranks is None:
-        return ""
-    return (
-        f"\n\nMean ranks over {ranks.n_data_sets} data sets: those of two methods that differ lie more than "
-        f"{ranks.critical_difference:.2f} apart."
-    )
+    return "" if ranks is None else f"\n\n{ranks}."
 
 
 def _told(row: Record, name: str, digits: int = 1) -> str:

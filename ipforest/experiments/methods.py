@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from ipforest._internal.arrays import evenly_spread
 from ipforest.experiments.options import (
     Option,
     between,
@@ -225,6 +226,6 @@ def _own_choices(estimator: JointFrontier, task: Task) -> tuple[list[Option], li
     ends = ([in_sessions(one.sessions, task.parts) for one in (each.cheap, each.costly)] for each in mixtures)
     mixed = [between(cheap, costly, each.share) for each, (cheap, costly) in zip(mixtures, ends, strict=True)]
     costs = model.frontier_.cost
-    spread = costs[np.unique(np.linspace(0, costs.size - 1, N_HINDSIGHT).round().astype(np.int64))].tolist()
+    spread = costs[evenly_spread(costs.size, N_HINDSIGHT)].tolist()
     along = zip(spread, at_budgets(model, task, spread), strict=True)
     return plain, mixed, [*plain, *(replace(option, validation_cost=cost) for cost, option in along)]

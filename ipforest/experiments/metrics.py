@@ -7,18 +7,7 @@ import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
 from ipforest.adaptive.full_model import log_losses
-from ipforest.classifier_trees.ranking import average_precision_at, ndcg_at, precision_at
-
-__all__ = [
-    "area_under_roc",
-    "average_precision_at",
-    "clipped_log_loss",
-    "error_of_scores",
-    "error_rate",
-    "feature_usage_table",
-    "ndcg_at",
-    "precision_at",
-]
+from ipforest.classifier_trees.ranking import average_precision_at
 
 OFTEN = 7
 """BudgetPrune's Table 1 tells features used up to so many times from those used more often."""

@@ -129,13 +129,7 @@ def two_classes(data: PaperData) -> PaperData:
     """Return the same with the most frequent class of the training examples, 1, against the others, 0."""
     labels, counts = np.unique(data.parts.y_train, return_counts=True)
     most = labels[np.argmax(counts)]
-    parts = replace(
-        data.parts,
-        y_train=(data.parts.y_train == most).astype(np.int64),
-        y_validation=(data.parts.y_validation == most).astype(np.int64),
-        y_test=(data.parts.y_test == most).astype(np.int64),
-    )
-    return replace(data, parts=parts)
+    return replace(data, parts=data.parts.with_targets(lambda y: (y == most).astype(np.int64)))
 
 
 def _stored_name(name: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -41,6 +42,16 @@ class Parts:
         """Take the examples of three sets of rows."""
         return cls(*(array[chosen] for chosen in rows for array in (X, y)))
 
+    @classmethod
+    def in_order(cls, X: Array, y: Array, sizes: Sequence[int]) -> Self:
+        """Take so many examples one after another for each part."""
+        ends = np.cumsum([0, *sizes]).tolist()
+        return cls.of_rows(X, y, (slice(first, last) for first, last in pairwise(ends)))
+
+    def first(self, n_rows: int | None) -> Self:
+        """Take the first examples of each part, at most so many."""
+        return type(self)(*(getattr(self, each.name)[:n_rows] for each in fields(self)))
+
     @property
     def is_regression(self) -> bool:
         """Whether numbers are predicted."""
@@ -53,8 +64,13 @@ class Parts:
     def standardised(self) -> Self:
         """Return the same with targets of mean 0 and variance 1 on the first part."""
         centre, spread = self.y_train.mean(), self.y_train.std() or 1.0
-        targets = {name: (getattr(self, name) - centre) / spread for name in ("y_train", "y_validation", "y_test")}
-        return replace(self, **targets)
+        return self.with_targets(lambda y: (y - centre) / spread)
+
+    def with_targets(self, changed: Callable[[Array], Array]) -> Self:
+        """Return the same examples with other targets."""
+        return replace(
+            self, y_train=changed(self.y_train), y_validation=changed(self.y_validation), y_test=changed(self.y_test)
+        )
 
     @property
     def to_fit(self) -> tuple[Array, Array, Array, Array]:

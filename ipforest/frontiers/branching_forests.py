@@ -96,7 +96,7 @@ class BranchingForests:
     def _measured(self, rows: IntArray) -> FloatArray:
         """Measure what each unit tells about examples in a forest that is grown on them."""
         part = self._forests.on_rows(rows)
-        forest = part.random_forest(ceil(LOCAL_LEAF * rows.size), seed=0)
+        forest = part.random_forest(ceil(LOCAL_LEAF * rows.size))
         return np.asarray(local_importance(forest, part.X) @ self._units)
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray, evenly_spread
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator.checks import check_choice, check_integer
@@ -357,8 +357,7 @@ class GrownForests(GrownFrontier):
             if costs[place] > 0 and lost < least:
                 taken.append(forests[place])
             least = min(least, lost)
-        spread = np.linspace(0, len(taken) - 1, min(MOST_REGROWN, len(taken))).round().astype(int)
-        return [taken[place] for place in spread.tolist()]
+        return [taken[place] for place in evenly_spread(len(taken), MOST_REGROWN).tolist()]
 
     def _regrown(self, run: _Run, forests: Sequence[Forest], leaf: int) -> Iterator[Forest]:
         """For each forest grow deep trees on what the training examples buy in it."""

@@ -91,7 +91,7 @@ class PartsByContext:
         return whole
 
     def _whole(self, rows: IntArray) -> Part:
-        forest, answers = self._forests.on_rows(rows).with_best_leaves(seed=0)
+        forest, answers = self._forests.on_rows(rows).with_best_leaves()
         lowered = impurity_reductions(forest)
         worth = np.array([lowered[columns].sum() for columns in self._of_feature])
         return Part(rows, worth, self._task.losses(answers, self._encoded[rows], self._data.y.size))
@@ -138,7 +138,7 @@ class ContextRouter:
         threshold = np.full(3, self.threshold)
         column, no = np.full(3, self.column), np.zeros(3, dtype=bool)
         left, right, goal = np.array([[1, -1, -1], [2, -1, -1], [-1, 0, 1]])
-        return RouterTree(left, right, column, threshold, no, no, goal)
+        return RouterTree.of(left, right, column, threshold, no, goal, narrow=False)
 
 
 @dataclass(slots=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray, evenly_spread
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.averaged_trees import AveragedTrees, AveragedTreesRegressor, Grown, OutOfBag, TreeSettings
@@ -26,6 +26,10 @@ SURE = 2
 
 AT_ONCE = 2**16
 """Trees are grown on so many examples, together, before the time is looked at."""
+
+
+SEED = 0
+"""Of the forests that only measure what features are worth."""
 
 
 class Trained(NamedTuple):
@@ -84,7 +88,7 @@ class ForestsOnFeatures:
         encoded, weight = self.encoded[rows], self.weight[rows]
         return replace(self, X=self.X[rows], coded=coded, finer=finer, encoded=encoded, weight=weight)
 
-    def with_best_leaves(self, seed: int) -> tuple[Forest, FloatArray]:
+    def with_best_leaves(self) -> tuple[Forest, FloatArray]:
         """Train a random forest on all columns, with larger and larger leaves until its score out of bag rises.
 
         Returns
@@ -93,13 +97,13 @@ class ForestsOnFeatures:
         ndarray of float64, shape (n_samples, n_outputs)
             What it answers out of bag.
         """
-        grow = self._growing(np.arange(self.coded.n_features), seed)
+        grow = self._growing(np.arange(self.coded.n_features), SEED)
         _, forest, answers = self._judge.best_leaves(grow, False, self.leaf_sizes)
         return forest, answers
 
-    def random_forest(self, min_samples_leaf: int, seed: int) -> Forest:
+    def random_forest(self, min_samples_leaf: int) -> Forest:
         """Train a random forest on all columns."""
-        return self._bagged(TreeSettings(False, min_samples_leaf), np.arange(self.coded.n_features), seed)[0]
+        return self._bagged(TreeSettings(False, min_samples_leaf), np.arange(self.coded.n_features), SEED)[0]
 
     def trained(self, sets: Sequence[IntArray], seeds: Sequence[int], n_jobs: int | None = None) -> list[Trained]:
         """Train on each set of columns, in threads; their number changes nothing.
@@ -112,8 +116,7 @@ class ForestsOnFeatures:
         n_jobs : int, optional
         """
         ascending = np.argsort([columns.size for columns in sets], kind="stable")
-        spread = np.linspace(0, len(sets) - 1, min(N_CHOOSING, len(sets))).round().astype(int)
-        choosing = ascending[np.unique(spread)].tolist()
+        choosing = ascending[evenly_spread(len(sets), N_CHOOSING)].tolist()
         run = Parallel(n_jobs=n_jobs, prefer="threads")
         known = run(delayed(self._best)(sets[place], seeds[place]) for place in choosing)
         others = [place for place in range(len(sets)) if place not in choosing]

@@ -380,6 +380,8 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         if self.budget is not None and self.choice_ + 1 < self.frontier_.cost.size:
             following = self.frontier_.cost[self.choice_ + 1]
             advice = f"the cheapest model that is better costs {following:.6g}"
+            if self.mixture_gain:
+                advice = f"{advice}; {self._hint_at_mixture}"
             warn_if_nothing_is_bought(self.budget, float(self.frontier_.cost[self.choice_]), advice)
 
     def policy(self) -> Policy:

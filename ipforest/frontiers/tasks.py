@@ -42,6 +42,15 @@ class Task(ABC):
     gain: float
     """What a grower gains where the mean squared distance from the mean falls by 1."""
 
+    constant: type[Any]
+    """What looks at no feature."""
+
+    encodes: str
+    """The kind of the targets, as scikit-learn's ``TargetEncoder`` names it."""
+
+    forests: tuple[type[Any], type[Any]]
+    """Scikit-learn's random forest and extremely randomised trees."""
+
     @abstractmethod
     def encoded(self, y: Array) -> Array:
         """Encode targets, shape (n_samples,)."""
@@ -74,18 +83,9 @@ class Task(ABC):
     def has_all(self, encoded: Array) -> bool:
         """Return whether there are examples of each class."""
 
-    @abstractmethod
-    def constant(self) -> Any:
-        """Return an untrained model that looks at no feature."""
-
-    @abstractmethod
     def encoder(self) -> TargetEncoder:
         """Return what puts mean targets, or class shares, in place of categories."""
-
-    @property
-    @abstractmethod
-    def forests(self) -> tuple[type[Any], type[Any]]:
-        """Scikit-learn's random forest and extremely randomised trees."""
+        return TargetEncoder(target_type=self.encodes)
 
     def forest(self, trees: Sequence[GrownTree], n_features: int) -> Forest:
         """Average trees."""
@@ -116,6 +116,9 @@ class Classification(Task):
     impurity = Gini()
     criterion = "gini"
     gain = 1.0
+    constant = DummyClassifier
+    encodes = "auto"
+    forests = RandomForestClassifier, ExtraTreesClassifier
 
     def encoded(self, y: Array) -> Array:
         """Return the numbers of the classes."""
@@ -149,19 +152,6 @@ class Classification(Task):
         """Return whether there are examples of each class."""
         return bool(np.bincount(encoded, minlength=len(self.classes)).all())
 
-    def constant(self) -> DummyClassifier:
-        """Return what answers the class shares of training."""
-        return DummyClassifier()
-
-    def encoder(self) -> TargetEncoder:
-        """Return what puts class shares in place of categories."""
-        return TargetEncoder()
-
-    @property
-    def forests(self) -> tuple[type[Any], type[Any]]:
-        """Scikit-learn's classifiers."""
-        return RandomForestClassifier, ExtraTreesClassifier
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regression(Task):
@@ -171,6 +161,9 @@ class Regression(Task):
     impurity = Variance()
     criterion = "squared_error"
     gain = 0.5
+    constant = DummyRegressor
+    encodes = "continuous"
+    forests = RandomForestRegressor, ExtraTreesRegressor
 
     def encoded(self, y: Array) -> Array:
         """Return the targets."""
@@ -204,19 +197,6 @@ class Regression(Task):
     def has_all(self, encoded: Array) -> bool:
         """Return true: there are no classes."""
         return True
-
-    def constant(self) -> DummyRegressor:
-        """Return what answers the mean of training."""
-        return DummyRegressor()
-
-    def encoder(self) -> TargetEncoder:
-        """Return what puts mean targets in place of categories."""
-        return TargetEncoder(target_type="continuous")
-
-    @property
-    def forests(self) -> tuple[type[Any], type[Any]]:
-        """Scikit-learn's regressors."""
-        return RandomForestRegressor, ExtraTreesRegressor
 
 
 def task_of(estimator: Any, y: Array) -> Task:

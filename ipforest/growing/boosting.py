@@ -106,9 +106,9 @@ class Boosting:
             return np.empty((0, trees.base_score.size))
         return trees.margins(self.held_out, before)
 
-    def go_on(self, trees: BoostedTrees, n_rounds: int, grower: Grower, seed: int = 0) -> BoostedTrees:
+    def go_on(self, trees: BoostedTrees, n_rounds: int, grower: Grower) -> BoostedTrees:
         """Return the trees followed by new ones; see `grow`."""
-        return self.grow(self.standing(trees), n_rounds, grower, seed).trees
+        return self.grow(self.standing(trees), n_rounds, grower).trees
 
     def grow(
         self,

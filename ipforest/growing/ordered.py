@@ -207,6 +207,13 @@ def second_order_loss(gradient: float, hessian: float) -> float:
 
 
 @uncounted_njit
+def second_order_reduction(node: FloatArray, node_impurity: float, gradient: float, hessian: float, l2: float) -> float:
+    """Compute how much less loss two leaf values leave than that of a node, of which one takes these sums."""
+    left = second_order_loss(gradient, hessian + l2)
+    return node_impurity - left - second_order_loss(node[0] - gradient, node[1] - hessian + l2)
+
+
+@uncounted_njit
 def gradient_cut_in_order(
     keys: IntArray,
     gradients: FloatArray,
@@ -229,11 +236,7 @@ def gradient_cut_in_order(
         gradient += gradients[example]
         hessian += hessians[example]
         if place + 1 >= min_samples_leaf and keys[place] >> 32 != keys[place + 1] >> 32:
-            reduction = (
-                node_impurity
-                - second_order_loss(gradient, hessian + l2)
-                - second_order_loss(node[0] - gradient, node[1] - hessian + l2)
-            )
+            reduction = second_order_reduction(node, node_impurity, gradient, hessian, l2)
             if reduction > most:
                 most, cut = reduction, place
     return _cut_after(cut, most, keys, lows, highs)
@@ -264,11 +267,7 @@ def gradient_cut_of_table(
             continue
         if n > n_most:
             break
-        reduction = (
-            node_impurity
-            - second_order_loss(gradient, hessian + l2)
-            - second_order_loss(node[0] - gradient, node[1] - hessian + l2)
-        )
+        reduction = second_order_reduction(node, node_impurity, gradient, hessian, l2)
         if reduction > most:
             most, cut = reduction, code
     if cut >= 0:

@@ -26,7 +26,7 @@ from ipforest.growing.ordered import (
     gradient_cut_of_table,
     keys_in_order,
     midway,
-    second_order_loss,
+    second_order_reduction,
     sort_few,
 )
 from ipforest.growing.random_numbers import mix, uniform
@@ -269,7 +269,7 @@ def best_cut(
         code = scratch.run_code[run]
         is_last = run == n_runs - 1
         following = np.inf if is_last else lows[scratch.run_code[run + 1]]
-        threshold = np.inf if is_last else highs[code] + 0.5 * (following - highs[code])
+        threshold = np.inf if is_last else midway(highs[code], following)
         n_equal = 1
         if only_drawn and not is_last:
             while draw < n_draws and scratch.draws[draw] < highs[code]:
@@ -427,22 +427,14 @@ def best_gradient_cut(
             if best.code == CONSTANT:
                 best = Cut(-np.inf, -1, np.nan, False)
             following = np.inf if is_last else lows[code]
-            threshold = np.inf if is_last else highs[previous] + 0.5 * (following - highs[previous])
+            threshold = np.inf if is_last else midway(highs[previous], following)
             reduction, missing_left = -np.inf, False
             if n >= min_samples_leaf and node[2] - n >= min_samples_leaf:
-                reduction = (
-                    node_impurity
-                    - second_order_loss(gradient, hessian + l2)
-                    - second_order_loss(node[0] - gradient, node[1] - hessian + l2)
-                )
+                reduction = second_order_reduction(node, node_impurity, gradient, hessian, l2)
             n_with = n + n_missing
             if n_missing > 0.0 and not is_last and n_with >= min_samples_leaf and node[2] - n_with >= min_samples_leaf:
-                other_gradient, other_hessian = gradient + missing_gradient, hessian + missing_hessian
-                other = (
-                    node_impurity
-                    - second_order_loss(other_gradient, other_hessian + l2)
-                    - second_order_loss(node[0] - other_gradient, node[1] - other_hessian + l2)
-                )
+                with_gradient, with_hessian = gradient + missing_gradient, hessian + missing_hessian
+                other = second_order_reduction(node, node_impurity, with_gradient, with_hessian, l2)
                 missing_left = other > reduction
                 reduction = max(reduction, other)
             if reduction > best.reduction:
@@ -587,11 +579,8 @@ def cut_of_feature(
             labels, weights = examples.label[start:stop], examples.weight[start:stop]
             return gini_cut_in_order(keys, labels, weights, lows, highs, least, node, scratch.left)
         if by_gradient and not some_missing:
-            gradients, hessians, l2 = (
-                examples.gradient[start:stop],
-                examples.hessian[start:stop],
-                criterion.parameters[0],
-            )
+            gradients, hessians = examples.gradient[start:stop], examples.hessian[start:stop]
+            l2 = criterion.parameters[0]
             return gradient_cut_in_order(keys, gradients, hessians, lows, highs, l2, least, node, node_impurity)
         n_runs = runs_in_order(keys, past - first, examples, start, scratch)
     return best_cut(n_runs, stream, lows, highs, criterion, node, node_impurity, scratch)

@@ -279,6 +279,14 @@ class BudgetPrune(ForestPruner):
             raise TypeError(f"max_cost: expected none for a mixture, as the path knows no cap, got {self.max_cost!r}")
         return super()._offers()
 
+    @property
+    def mixture_gain(self) -> float:
+        """By which share of the trees' mean error the mixture at this model's budget is better than the pruning."""
+        check_is_fitted(self)
+        if self.max_cost is not None or not isinstance(self.result_, BudgetResult) or self.result_.error == 0:
+            return 0.0
+        return float(1 - self.result_.mixture_error / self.result_.error)
+
     def at_choice(self, place: int) -> Self:
         """Return the pruning at a breakpoint of the path, whose cost is its budget to the last digit."""
         return self.at_budget(self.path_.costs[checked_place(place, len(self.path_.costs))])

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit, softmax
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, places_in
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import Labelled
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
-from ipforest.ensemble.margin_losses import MARGIN_LOSSES
+from ipforest.ensemble.margin_losses import MARGIN_LOSSES, encode_targets
 from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_choice, check_integer
 from ipforest.estimator.given import Given
@@ -151,13 +151,9 @@ class PricedBoosting(FittedWithHeldOut):
     max_cost: Any = None
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
-        self._boost(training.X, self._columns(training.y))
+        self._boost(training.X, encode_targets(training.y, getattr(self, "classes_", None)))
         self.stage_costs_, self.stage_errors_ = self._measured_rounds(validation.X, validation.y)
         return Frontier(self.stage_costs_, self.stage_errors_)
-
-    @abstractmethod
-    def _columns(self, targets: Array) -> FloatArray:
-        """Return the targets that scores are fitted to, shape (n_samples, n_columns)."""
 
     @abstractmethod
     def _loss(self) -> Squared:
@@ -169,20 +165,15 @@ class PricedBoosting(FittedWithHeldOut):
 
     def _boost(self, examples: npt.NDArray[np.float32], targets: FloatArray) -> None:
         """Grow each tree on the residuals, at the price of the units that no tree before has used."""
-        loss, n_columns = self._loss(), targets.shape[1]
+        loss = self._loss()
         booster = PricedBooster(
             examples, self.costs_, lam=float(nonnegative_fraction(self.lam, "lam")), growth=self._growth
         )
         self.base_ = loss.base(targets)
         scores = np.tile(self.base_, (len(examples), 1))
-        trees = []
+        step, trees = self._growth.learning_rate * loss.step(targets.shape[1]), []
         for _ in range(self.n_estimators):
-            residuals, curvature = loss.residuals(targets, scores), loss.curvature(targets, scores)
-            for column in range(n_columns):
-                step = self._growth.learning_rate * loss.step(n_columns)
-                tree, gains = booster.grow(residuals[:, column], curvature[:, column], step)
-                scores[:, column] += gains
-                trees.append(tree)
+            trees += booster.grow(loss.residuals(targets, scores), loss.curvature(targets, scores), step, scores)
         self.trees_ = booster.forest(trees)
 
     def measure_rounds(self, X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -254,10 +245,6 @@ class GreedyMiser(Classifies, PricedBoosting):
     class_costs: Any = None
     scoring: str | None = None
 
-    def _columns(self, targets: Array) -> FloatArray:
-        indicators = np.eye(len(self.classes_))[places_in(self.classes_, targets)]
-        return indicators[:, 1:] if len(self.classes_) == 2 else indicators
-
     def _loss(self) -> Squared:
         return CLASSIFICATION_LOSSES[self.loss]()
 
@@ -270,9 +257,6 @@ class GreedyMiserRegressor(Regresses, PricedBoosting):
 
     Parameters and attributes are those of `PricedBoosting`; see `GreedyMiser`.
     """
-
-    def _columns(self, targets: Array) -> FloatArray:
-        return np.asarray(targets, dtype=np.float64)[:, None]
 
     def _loss(self) -> Squared:
         return Squared()

@@ -78,22 +78,27 @@ class PricedBooster:
         """Forget the trees: their units have to be paid for again."""
         self._state = AcquisitionState.per_ensemble(self._costs, charge=self._charge)
 
-    def grow(self, residuals: FloatArray, curvature: FloatArray, step: float) -> tuple[GrownTree, FloatArray]:
-        """Grow one tree, and buy what it uses; its leaves take Newton's steps.
+    def grow(self, residuals: FloatArray, curvature: FloatArray, step: float, scores: FloatArray) -> list[GrownTree]:
+        """Grow one tree per column of scores, each buying what it uses; their leaves take Newton's steps.
 
         Parameters
         ----------
-        residuals, curvature : ndarray of float64, shape (n_samples,)
+        residuals, curvature : ndarray of float64, shape (n_samples, n_columns)
             Negative gradient, and second derivative, of each example's loss.
         step : float
             Factor of the leaf values.
-
-        Returns
-        -------
-        tree : GrownTree
-        gains : ndarray of float64, shape (n_samples,)
-            What it adds to the scores of the examples.
+        scores : ndarray of float64, shape (n_samples, n_columns)
+            What the trees say is added to it.
         """
+        trees = []
+        for column in range(scores.shape[1]):
+            tree, gains = self._grow_tree(residuals[:, column], curvature[:, column], step)
+            scores[:, column] += gains
+            trees.append(tree)
+        return trees
+
+    def _grow_tree(self, residuals: FloatArray, curvature: FloatArray, step: float) -> tuple[GrownTree, FloatArray]:
+        """Grow one tree; return what it adds to the scores of the examples, too."""
         tree = self._grower.grow_regressors(self._coded, -residuals[None], np.ones((1, len(residuals))), self._state)
         structure = self.forest([tree])
         leaves = structure.leaves(self._examples)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array
+from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array, evenly_spread
 from ipforest._internal.kernels import njit
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.routing import least_above
@@ -136,8 +136,7 @@ class PruningByLevel(PruningBaseline):
         """Prune at each level: a node stays if its own is higher."""
         self.node_levels_ = levels = self._node_levels()
         distinct = np.unique(levels)
-        places = np.linspace(0, distinct.size - 1, min(self.n_prunings - 1, distinct.size)).round().astype(np.int64)
-        thresholds = [-np.inf, *distinct[places].tolist()]
+        thresholds = [-np.inf, *distinct[evenly_spread(distinct.size, self.n_prunings - 1)].tolist()]
         return PruningSequence.of(self.instance_, (Pruning(levels > level) for level in thresholds), thresholds)
 
 

@@ -58,6 +58,8 @@ class Curve:
         What was taken.
     chosen_name : str
         What it is called.
+    mixed : tuple (costs, errors), optional
+        The points between which a coin is worth tossing.
     """
 
     costs: FloatArray
@@ -66,6 +68,7 @@ class Curve:
     error_name: str
     chosen: Point | None = None
     chosen_name: str = "pruning taken"
+    mixed: tuple[FloatArray, FloatArray] | None = None
 
 
 class TradeoffDisplay:
@@ -131,7 +134,8 @@ class TradeoffDisplay:
         validation examples: for regression 1 - R^2, with the mean squared error in the second. With class costs the
         second shows what mistakes cost. Of any other estimator the first shows what may be taken, measured as `fit`
         did, of an estimator that stops examples all levels of the rule that it took; the second what a budget of each
-        of these costs takes.
+        of these costs takes. A dotted line joins the choices that mixtures take; see
+        `ipforest.estimator.BudgetedModel.mixture`.
 
         Parameters
         ----------
@@ -180,6 +184,8 @@ class TradeoffDisplay:
         self.lines_, self.budget_lines_ = [], []
         for panel, curve, colour in zip(self.axes_, self.curves, (OPTIMISED, HELD_OUT), strict=False):
             self.lines_.append(draw_line(panel, curve.costs, curve.errors, colour, curve.label))
+            if curve.mixed is not None:
+                panel.plot(*curve.mixed, ":", color="0.4", linewidth=1.2, label="mixtures of two")
             self.budget_lines_ += show_budget(panel, self.budget)
             if curve.chosen is not None:
                 ring(panel, curve.chosen, curve.chosen_name)
@@ -291,7 +297,7 @@ def _frontier_curves(model: JointFrontier, X: npt.ArrayLike, y: npt.ArrayLike, m
     name = f"{kind if scorer is None else name_of(scorer)} on validation examples"
     tried, on_data = np.array(points), _on_data(model, X, y)
     return [
-        Curve(frontier.cost, values, "choices of the frontier", name, taken, "choice taken"),
+        Curve(frontier.cost, values, "choices of the frontier", name, taken, "choice taken", _mixed(model)),
         Curve(tried[:, 0], tried[:, 1], "the same on test data", _test_error_of(model), on_data, "choice taken"),
     ]
 
@@ -307,11 +313,20 @@ def _choice_curves(model: Any, X: npt.ArrayLike, y: npt.ArrayLike, max_points: i
             points.append(_on_data(model.at_budget(cost[place]), X, y))
     tried, on_data = np.array(points), _on_data(model, X, y)
     return [
-        Curve(cost, loss, "choices", f"{_badness_of(model)}, as it was measured in fit"),
+        Curve(cost, loss, "choices", f"{_badness_of(model)}, as it was measured in fit", mixed=_mixed(model)),
         Curve(
             tried[:, 0], tried[:, 1], "budgets of so much, on test data", _test_error_of(model), on_data, "model taken"
         ),
     ]
+
+
+def _mixed(model: Any) -> tuple[FloatArray, FloatArray] | None:
+    """Give cost and loss of the choices that mixtures take; None where there are none, or a scorer chooses."""
+    frontier = model.frontier_
+    if frontier is None or model.scoring is not None:
+        return None
+    corners = frontier.hull()
+    return frontier.cost[corners], frontier.loss[corners]
 
 
 def _test_error_of(model: BudgetedEstimator) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.tree import DecisionTreeClassifier
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._internal.words import any_of
+from ipforest._internal.words import listed
 from ipforest.session import Seller
 
 MAX_DIGITS = 15
@@ -118,8 +118,8 @@ def _one_of(numbers: Sequence[int], names: Sequence[object] | None, excluded: bo
             numbers, excluded = others, not excluded
     words = [str(number if names is None else names[number]) for number in numbers]
     if excluded and len(words) > 1:
-        return f"neither {', '.join(words[:-1])} nor {words[-1]}"
-    return f"{'not ' if excluded else ''}{any_of(words)}"
+        return f"neither {listed(words, 'nor')}"
+    return f"{'not ' if excluded else ''}{listed(words)}"
 
 
 def _shown(number: float) -> str:

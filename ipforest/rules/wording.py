@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ipforest._internal.words import listed
 from ipforest.rules.conditions import in_words
 from ipforest.rules.steps import Step
 from ipforest.session import Seller
@@ -127,7 +128,7 @@ def _conditions(steps: tuple[Step, ...], seller: Seller) -> list[str]:
 def _does(step: Step) -> str:
     rounds = dict.fromkeys(order.round for order in step.orders)
     told = [[f"{order.name} ({_price(order.price)})" for order in step.orders if order.round == one] for one in rounds]
-    parts = ["; when these results are in, ".join(f"order {_listed(orders)}" for orders in told)] if told else []
+    parts = ["; when these results are in, ".join(f"order {listed(orders, 'and')}" for orders in told)] if told else []
     if step.goes_on:
         parts.append(f"go on; the answer is {_answer(step)} most often")
     elif step.is_end:
@@ -150,10 +151,6 @@ def _facts(step: Step) -> Iterator[str]:
     if step.n_missed or step.n_strays:
         holds = f"the condition holds for {step.n_samples - step.n_missed} of these"
         yield holds + (f" and for {step.n_strays} other{'s'[: step.n_strays - 1]}" if step.n_strays else "")
-
-
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _price(amount: float) -> str:

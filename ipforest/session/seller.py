@@ -13,7 +13,7 @@ import pandas as pd
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.feature_names import column_of
-from ipforest._internal.words import any_of, number_of, some_of
+from ipforest._internal.words import listed, number_of, some_of
 from ipforest.choosing.class_costs import label_places
 from ipforest.costs import FeatureCosts, two_units
 from ipforest.policy import Test
@@ -142,10 +142,10 @@ class Seller:
         """Name the categories that go left, or the others where these are fewer."""
         names = self.categories.get(feature)
         if names is None:
-            return f"asks whether it is {any_of(map(str, chosen))}"
+            return f"asks whether it is {listed(map(str, chosen))}"
         inside = [str(name) for number, name in enumerate(names) if number in chosen]
         outside = [str(name) for number, name in enumerate(names) if number not in chosen]
-        return f"asks whether it is {any_of(inside) if len(inside) <= len(outside) else f'not {any_of(outside)}'}"
+        return f"asks whether it is {listed(inside) if len(inside) <= len(outside) else f'not {listed(outside)}'}"
 
     def named(self, column: int, number: Any) -> Any:
         """Give the category that has a number; other values as they are.

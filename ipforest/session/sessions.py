@@ -180,15 +180,13 @@ class Sessions:
         """
         rows = np.flatnonzero(self._wanted != ANSWERS if among is None else among & (self._wanted != ANSWERS))
         if self._rounds is not None:
-            return self._requests_in_rounds(rows)
+            asked = self._seller.units_of(self._asked(rows))
+            wanted = np.flatnonzero(asked.any(axis=0)).tolist()
+            return [Request(self._units[unit], rows[asked[:, unit]]) for unit in wanted]
         units = self._first_unit[self._wanted[rows]]
         order = np.argsort(units, kind="stable")
         starts = np.flatnonzero(np.diff(units[order], prepend=-1))
         return [Request(self._units[units[part[0]]], rows[part]) for part in np.split(order, starts[1:]) if part.size]
-
-    def _requests_in_rounds(self, rows: Rows) -> list[Request]:
-        asked = self._seller.units_of(self._asked(rows))
-        return [Request(self._units[unit], rows[asked[:, unit]]) for unit in np.flatnonzero(asked.any(axis=0)).tolist()]
 
     def _asked(self, rows: Rows) -> BoolArray:
         """Mark what examples want now: the features of their round that are not told, or the wanted one."""
@@ -324,38 +322,38 @@ class Sessions:
         """Let the policy move on, without what an example may no longer pay or wait for, and begin its next round."""
         if np.isfinite(self._paid_units.limit):
             self._give_up(rows)
-        if self._rounds is None:
+        rounds = self._rounds
+        if rounds is None:
             self._move_on(rows)
             return
-        late = self._rounds.late(rows) & ~self._progress.known[rows] & ~self._progress.barred[rows]
+        late = rounds.late(rows) & ~self._progress.known[rows] & ~self._progress.barred[rows]
         self._bar(rows, late)
-        self._rounds.together[rows] = False
+        rounds.together[rows] = False
         self._move_on(rows)
-        self._begin_rounds(rows[(self._wanted[rows] != ANSWERS) & self._rounds.delayed[self._wanted[rows]]])
+        beginning = rows[(self._wanted[rows] != ANSWERS) & rounds.delayed[self._wanted[rows]]]
+        if beginning.size:
+            self._begin_rounds(rounds, beginning)
 
-    def _begin_rounds(self, rows: Rows) -> None:
+    def _begin_rounds(self, rounds: _Rounds, rows: Rows) -> None:
         """Order what may be wanted together with the delayed features that examples want."""
-        rounds = self._rounds
-        if rounds is None or rows.size == 0:
-            return
         rounds.number[rows] += 1
         rounds.decisive[rows] = self._wanted[rows]
         open_rows = rows
         while open_rows.size:
             rounds.together[open_rows] = ordered_together(self._policy, self._progress, open_rows)
             rounds.together[open_rows, rounds.decisive[open_rows]] = True
-            open_rows = self._without_what_does_not_fit(open_rows)
+            open_rows = self._without_what_does_not_fit(rounds, open_rows)
         self._wanted[rows] = self._first_of(self._waiting(rows))
 
-    def _without_what_does_not_fit(self, rows: Rows) -> Rows:
+    def _without_what_does_not_fit(self, rounds: _Rounds, rows: Rows) -> Rows:
         """Withhold the first feature by which the round of an example passes its cap; return such examples.
 
         The wanted feature comes first; that it fits was seen to by `_give_up`.
         """
-        if self._rounds is None or np.isinf(self._paid_units.limit):
+        if np.isinf(self._paid_units.limit):
             return rows[:0]
         waiting, order = self._waiting(rows), np.argsort(self._first_unit, kind="stable")
-        beyond = self._paid_units.first_beyond(rows, waiting, self._rounds.decisive[rows], order)
+        beyond = self._paid_units.first_beyond(rows, waiting, rounds.decisive[rows], order)
         marked = np.zeros_like(waiting)
         found = np.flatnonzero(beyond >= 0)
         marked[found, beyond[found]] = True
@@ -473,7 +471,7 @@ class Sessions:
             Examples that want something.
         """
         if self._rounds is not None:
-            self._buy_rounds_from(table, rows)
+            self._buy_rounds_from(self._rounds, table, rows)
             return
         values, known, wants = self._progress.values, self._progress.known, self._wanted[rows]
         values[rows, wants] = table[rows, wants]
@@ -486,10 +484,7 @@ class Sessions:
         self._paid_units.pay(rows, wants)
         self._advance(rows)
 
-    def _buy_rounds_from(self, table: Array, rows: Rows) -> None:
-        rounds = self._rounds
-        if rounds is None:
-            return
+    def _buy_rounds_from(self, rounds: _Rounds, table: Array, rows: Rows) -> None:
         bought = rounds.together[rows] & ~self._unpaid[rows] & ~self._progress.barred[rows]
         bought[np.arange(rows.size), self._wanted[rows]] = True
         rounds.ordered[rows] |= bought

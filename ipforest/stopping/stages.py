@@ -104,11 +104,8 @@ class Stage:
         if not isinstance(self.router, DecisionTreeRegressor):
             return self.router.as_tree() if hasattr(self.router, "as_tree") else None
         tree = self.router.tree_
-        missing_left, narrow = tree.missing_go_to_left.astype(bool), np.ones(tree.node_count, dtype=bool)
-        goal = np.arange(tree.node_count)
-        return RouterTree(
-            tree.children_left, tree.children_right, tree.feature, tree.threshold, missing_left, narrow, goal
-        )
+        tests = tree.children_left, tree.children_right, tree.feature, tree.threshold
+        return RouterTree.of(*tests, tree.missing_go_to_left.astype(bool), np.arange(tree.node_count), narrow=True)
 
 
 class _Place(NamedTuple):

@@ -159,9 +159,7 @@ def importance_to_each(training: Labelled, classify: bool) -> FloatArray:
     ndarray of float64, shape (n_samples, n_features)
         See `local_importance`.
     """
-    kind = RandomForestClassifier if classify else RandomForestRegressor
-    fitted = _trained(kind(50, min_samples_leaf=LOCAL_LEAF, random_state=0), training)
-    return local_importance(Forest.from_sklearn(fitted), training.X.astype(np.float32))
+    return local_importance(_forest(training, classify, LOCAL_LEAF), training.X.astype(np.float32))
 
 
 def local_importance(forest: Forest, X: Array) -> FloatArray:
@@ -205,9 +203,7 @@ def local_importance(forest: Forest, X: Array) -> FloatArray:
 def _persistence(estimator: Any, training: Labelled, validation: Labelled, seller: Seller) -> FloatArray:
     """Sum, per feature, the largest lambda at which examples still buy it."""
     classify = is_classifier(estimator)
-    kind = RandomForestClassifier if classify else RandomForestRegressor
-    forest = Forest.from_sklearn(_trained(kind(50, min_samples_leaf=5, random_state=0), training))
-    loss = loss_for(None, classify)
+    forest, loss = _forest(training, classify, 5), loss_for(None, classify)
     instance = PruningInstance.from_forest(forest, validation.X, seller.costs, loss, resolution=FITS_PATH)
     lambdas = prune_path(instance).node_lambda.astype(np.float64)[instance.triple_node]
     finite = np.where(np.isfinite(lambdas), lambdas, lambdas[np.isfinite(lambdas)].max(initial=0))
@@ -247,6 +243,11 @@ def _loss_with(estimator: Any, columns: list[int], training: Labelled, validatio
         missed = model.predict_proba(held_out) - (truth[:, None] == model.classes_)
         return float(np.square(missed).sum() / truth.size)
     return float(np.square(model.predict(held_out) - truth).mean())
+
+
+def _forest(training: Labelled, classify: bool, min_samples_leaf: float) -> Forest:
+    kind = RandomForestClassifier if classify else RandomForestRegressor
+    return Forest.from_sklearn(_trained(kind(50, min_samples_leaf=min_samples_leaf, random_state=0), training))
 
 
 def _trained(estimator: Any, training: Labelled) -> Any:

@@ -362,10 +362,11 @@ def _known_names(source: str, columns: Mapping[Any, Sequence[Any]], *, has_names
                 "with the prices"
             )
         known[others[0]] = "feature"
-    groups = [column for column in columns if column not in known and _name_groups(columns[column])]
-    if "group" not in known.values() and len(groups) == 1 and "cost_in_group" in known.values():
+    others = [] if "group" in known.values() else [column for column in columns if column not in known]
+    groups = [column for column in others if _name_groups(columns[column])]
+    if len(groups) == 1 and "cost_in_group" in known.values():
         known[groups[0]] = "group"
-    elif "group" not in known.values() and groups:
+    elif groups:
         warnings.warn(
             f"{source}: passed over {some_names([repr(str(column)) for column in groups])}; features that share a fee "
             "have the same group, and what they cost once another one is bought in cost_in_group",

@@ -271,14 +271,17 @@ class _Walk:
         self._known(name, frozenset(("sklearn.tree._tree.Tree",)))
         content = self.node(value["content"], "DictNode")
         arguments = self.node(_entry(value, dict, "__reduce__")["args"], "TupleNode")
-        n_features, classes, n_outputs = map(self.whole, self.whole(arguments)["content"])
-        self._count(n_features)
-        if classes["__loader__"] != "NdArrayNode" or "file" not in classes:
-            raise ValueError("numbers of classes expected, got something else")
-        counts = array_of(self._members[classes["file"]])
-        if counts.dtype != np.intp or counts.shape != (self._count(n_outputs),) or counts.min() < 1:
-            raise ValueError("a number of classes for each output of a tree expected, got something else")
+        first, classes, last, *categories = map(self.whole, self.whole(arguments)["content"])
+        n_features, n_outputs = self._count(first), self._count(last)
+        self._require_whole_numbers(classes, n_outputs, 1, "a number of classes for each output of a tree")
+        for each in categories:  # one array, from scikit-learn 1.10 on
+            self._require_whole_numbers(each, n_features, -1, "a number of categories for each feature of a tree")
         return {"content": content, "__reduce__": {"args": arguments}}
+
+    def _require_whole_numbers(self, node: Node, length: int, least: int, what: str) -> None:
+        numbers = array_of(self._members[node["file"]]) if "file" in node else np.empty(0)
+        if numbers.dtype != np.intp or numbers.shape != (length,) or numbers.min() < least:
+            raise ValueError(f"{what} expected, got something else")
 
     def _count(self, node: Node) -> int:
         """Read a positive integer: Python's or NumPy's."""

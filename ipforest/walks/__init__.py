@@ -9,8 +9,8 @@ from ipforest.walks.ensembles import Ensembles
 from ipforest.walks.purse import Changed, Purse, Walk
 from ipforest.walks.recording import Recorded, record
 from ipforest.walks.rules import CERTIFIED, NEVER, STAGED, THRESHOLD, TIE, RuleTables
-from ipforest.walks.stages import END, Routers, SeenStages, StageWalk
-from ipforest.walks.trees import ONWARD, SETTLED_SLACK, RouterTree, SeenTrees, TreeWalk, link_of, n_outputs_of, packed
+from ipforest.walks.stages import END, ONWARD, Routers, RouterTree, SeenStages, StageWalk
+from ipforest.walks.trees import SETTLED_SLACK, SeenTrees, TreeWalk, link_of, n_outputs_of, packed
 
 __all__ = [
     "CERTIFIED",

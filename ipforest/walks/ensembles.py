@@ -54,7 +54,7 @@ class Ensembles(NamedTuple):
         """
         parts = [_Part.of(*each) for each in ensembles]
         return cls(
-            _joined_splits(parts),
+            joined_splits([part.splits for part in parts], [part.answers.shape[0] for part in parts]),
             np.cumsum([0, *(part.splits.root.size for part in parts)]),
             _stacked([part.answers for part in parts]),
             np.array([part.answers.shape[1] for part in parts], dtype=np.int64),
@@ -83,25 +83,37 @@ class _Part(NamedTuple):
         first, number = distinct_rows(at_leaves)
         right = splits.right.copy()
         right[is_leaf] = number
-        feature = columns[np.maximum(splits.feature, 0)].astype(np.int32)
-        splits = splits._replace(right=right, feature=feature)
+        splits = of_columns(splits._replace(right=right), columns)
         narrow = trees.dtype == np.float32
         return cls(splits, at_leaves[first], trees.first_output, trees.base_score, link_of(trees), narrow)
 
 
-def _joined_splits(parts: Sequence[_Part]) -> Splits:
-    """Count the nodes, sets of categories and answers of each part on from those before."""
-    splits = [part.splits for part in parts]
+def of_columns(splits: Splits, columns: IntArray) -> Splits:
+    """Let trees test columns of a table, of which their features are some."""
+    known = columns if columns.size else np.zeros(1, dtype=np.int64)  # leaves alone test nothing
+    return splits._replace(feature=known[np.maximum(splits.feature, 0)].astype(np.int32))
+
+
+def joined_splits(splits: Sequence[Splits], n_answers: Sequence[int]) -> Splits:
+    """Count nodes, sets of categories and answers on from those of the trees before.
+
+    Parameters
+    ----------
+    splits : sequence of Splits
+        The right child of a leaf is the number of an answer.
+    n_answers : sequence of int
+        Answers of each.
+    """
     starts = np.cumsum([0, *(each.left.size for each in splits)])
     first_set = np.cumsum([0, *(each.others.size for each in splits)])
     first_listed = np.cumsum([0, *(each.listed.size for each in splits)])
-    first_answer = np.cumsum([0, *(part.answers.shape[0] for part in parts)])
+    first_answer = np.cumsum([0, *n_answers])
     nodes = empty_nodes(int(starts[-1]))
     for place, each in enumerate(splits):
         here = nodes[starts[place] : starts[place + 1]]
-        here["left"] = below(each.left, starts[place])
+        here["left"] = np.where(each.left >= 0, each.left + starts[place], each.left)
         here["right"] = each.right + np.where(each.left >= 0, starts[place], first_answer[place])
-        here["category_set"] = below(each.category_set, first_set[place])
+        here["category_set"] = np.where(each.category_set >= 0, each.category_set + first_set[place], -1)
         for name in ("feature", "threshold", "missing_left"):
             here[name] = getattr(each, name)
 
@@ -124,8 +136,3 @@ def _stacked(rows: Sequence[Array]) -> Array:
     return np.concatenate(
         [np.empty((0, width)), *(np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in rows)]
     )
-
-
-def below(children: Array, start: int) -> Array:
-    """Return the numbers of children in a tree whose nodes come after ``start`` others."""
-    return np.where(children >= 0, children + start, children)

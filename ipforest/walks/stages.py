@@ -11,11 +11,11 @@ import numpy as np
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.kernels import inner_njit, njit
 from ipforest.ensemble.links import link_one
-from ipforest.ensemble.routing import child
-from ipforest.walks.ensembles import Ensembles, below
+from ipforest.ensemble.routing import Splits, child
+from ipforest.walks.ensembles import Ensembles, joined_splits, of_columns
 from ipforest.walks.purse import walked
 from ipforest.walks.rules import RuleTables, keenness
-from ipforest.walks.trees import MEAN, RouterTree, margin, or_none
+from ipforest.walks.trees import MEAN, margin, or_none
 
 END = -1
 """Where examples go on from a last stage."""
@@ -24,25 +24,58 @@ BLOCK = 512
 """Rows that go through the stages together, tree by tree."""
 
 
+class RouterTree(NamedTuple):
+    """A tree that sends the examples of a stage on.
+
+    Parameters
+    ----------
+    splits : Splits
+        Features are of what the stage sees; the right child of a leaf is the place in ``following`` of the stage.
+    narrow : bool
+        Whether numbers are compared as float32.
+    """
+
+    splits: Splits
+    narrow: bool
+
+    @classmethod
+    def of(
+        cls,
+        left: Array,
+        right: Array,
+        feature: Array,
+        threshold: Array,
+        missing_left: Array,
+        goal: Array,
+        *,
+        narrow: bool,
+    ) -> RouterTree:
+        """Take a tree of tests of numbers, whose leaves have no child, -1, but a goal, a place in ``following``."""
+        ends, no_category = np.where(left < 0, goal, right), np.full(left.size, -1, dtype=np.int32)
+        no_sets = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
+        root = np.zeros(1, dtype=np.int64)
+        return cls(Splits(root, left, ends, feature, threshold, missing_left, no_category, *no_sets), narrow)
+
+
+_LEAF, _HERE = np.array([-1]), np.zeros(1, dtype=np.int64)
+
+ONWARD = RouterTree.of(_LEAF, _LEAF, _HERE, np.zeros(1), np.zeros(1, dtype=bool), _HERE, narrow=False)
+"""Sends all examples to the same stage."""
+
+
 class Routers(NamedTuple):
     """The router trees of all stages, one after another.
 
     Parameters
     ----------
-    first : ndarray of int64, shape (n_stages,)
-        The root of each.
-    left, right, feature, threshold, missing_left, narrow
-        See `RouterTree`; children over all nodes, features as columns of the table.
-    following : ndarray of int64, shape (n_nodes,)
-        At leaves: the next stage, `END` after a last one.
+    splits : Splits
+        Features are columns of the table; the right child of a leaf is a place in ``following``.
+    narrow : ndarray of bool, shape (n_stages,)
+    following : ndarray of int64, shape (n_goals,)
+        Numbers of stages, `END` after a last one.
     """
 
-    first: Array
-    left: Array
-    right: Array
-    feature: Array
-    threshold: Array
-    missing_left: Array
+    splits: Splits
     narrow: Array
     following: Array
 
@@ -58,21 +91,9 @@ class Routers(NamedTuple):
         following : sequence of ndarray of int64
             See `ipforest.stopping.stages.Stage`.
         """
-        starts = np.cumsum([0, *(tree.left.size for tree in trees)])
-        parts = [
-            (
-                below(tree.left, start),
-                below(tree.right, start),
-                own[np.maximum(tree.feature, 0)] if own.size else tree.feature,
-                tree.threshold,
-                tree.missing_left,
-                tree.narrow,
-                goals[np.maximum(tree.goal, 0)],
-            )
-            for tree, start, own, goals in zip(trees, starts.tolist(), columns, following, strict=False)
-        ]
-        left, right, feature, threshold, missing_left, narrow, goal = map(np.concatenate, zip(*parts, strict=True))
-        return cls(starts[:-1], left, right, feature, threshold, missing_left, narrow, goal)
+        splits = [of_columns(tree.splits, own) for tree, own in zip(trees, columns, strict=True)]
+        joined = joined_splits(splits, [goals.size for goals in following])
+        return cls(joined, np.array([tree.narrow for tree in trees]), np.concatenate(following))
 
 
 class SeenStages(NamedTuple):
@@ -220,11 +241,9 @@ def _answer(
 @inner_njit
 def _goal(routers: Routers, stage: int, x: Array) -> int:
     """Find the stage to which an example goes on."""
-    node = routers.first[stage]
-    while routers.left[node] >= 0:
-        value = x[routers.feature[node]]
-        if routers.narrow[node]:
-            value = np.float64(np.float32(value))
-        goes_left = routers.missing_left[node] if np.isnan(value) else value <= routers.threshold[node]
-        node = routers.left[node] if goes_left else routers.right[node]
-    return int(routers.following[node])
+    splits = routers.splits
+    node = splits.root[stage]
+    while splits.left[node] >= 0:
+        value = x[splits.feature[node]]
+        node = child(splits, node, np.float64(np.float32(value)) if routers.narrow[stage] else value)
+    return int(routers.following[splits.right[node]])

@@ -391,37 +391,6 @@ def margin(output: Array, class_costs: Array) -> float:
     return float(first - second)
 
 
-class RouterTree(NamedTuple):
-    """A tree that sends the examples of a stage on.
-
-    Parameters
-    ----------
-    left, right : ndarray of int64, shape (n_nodes,)
-        Children, which come after their parent; -1 at leaves.
-    feature : ndarray of int64, shape (n_nodes,)
-        Of what the stage sees.
-    threshold : ndarray of float64, shape (n_nodes,)
-    missing_left, narrow : ndarray of bool, shape (n_nodes,)
-        Where missing values go, and whether numbers are compared as float32.
-    goal : ndarray of int64, shape (n_nodes,)
-        At leaves: the place in ``following`` of the stage.
-    """
-
-    left: Array
-    right: Array
-    feature: Array
-    threshold: Array
-    missing_left: Array
-    narrow: Array
-    goal: Array
-
-
-_NO, _HERE = np.zeros(1, dtype=bool), np.zeros(1, dtype=np.int64)
-
-ONWARD = RouterTree(np.array([-1]), np.array([-1]), _HERE, np.zeros(1), _NO, _NO, _HERE)
-"""Sends all examples to the same stage."""
-
-
 def link_of(trees: Forest | BoostedTrees) -> int:
     """Return the number that the link of trees has in kernels."""
     return MEAN if trees.link == "mean" else LINKS.index(trees.link)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -287,9 +286,7 @@ def calibrated(
         With costs, sessions and other budgets as before; the model stays as it is.
     """
     if isinstance(model, BudgetedPipeline):
-        other = copy(model)
         options: dict[str, Any] = {"method": method, "min_samples": min_samples, "sample_weight": sample_weight}
-        other.estimator_ = calibrated(model.estimator_, model._transformed(X), y, **options)
-        return other
+        return model._with_estimator(calibrated(model.estimator_, model._transformed(X), y, **options))
     calibrator = CalibratedClassifier(FrozenEstimator(model), method=method, min_samples=min_samples)
     return calibrator.fit(X, y, sample_weight=sample_weight)

@@ -270,9 +270,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
     def at_budget(self, budget: object) -> Self:
         """Return the same model at another budget, without training again."""
         check_is_fitted(self)
-        other = copy(self)
-        other.estimator_ = self.estimator_.at_budget(budget)
-        return other
+        return self._with_estimator(self.estimator_.at_budget(budget))
 
     def at_safe_budget(self, budget: object, X: Any, confidence: float = 0.95, bound: str = "betting") -> Self:
         """Return the same model at the largest budget at which it is sure that a given one is kept.
@@ -280,17 +278,25 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         See `ipforest.estimator.BudgetedModel.at_safe_budget`.
         """
         check_is_fitted(self)
-        other = copy(self)
-        other.estimator_ = self.estimator_.at_safe_budget(budget, self._transformed(X), confidence, bound)
-        return other
+        return self._with_estimator(self.estimator_.at_safe_budget(budget, self._transformed(X), confidence, bound))
 
     def mixture(self, budget: object, seed: int = 0) -> MixedModel:
         """Return a coin between two models of this one; see `ipforest.estimator.BudgetedModel.mixture`."""
         check_is_fitted(self)
         mixed = self.estimator_.mixture(budget, seed)
-        cheap, costly = copy(self), copy(self)
-        cheap.estimator_, costly.estimator_ = mixed.cheap, mixed.costly
-        return MixedModel(cheap, costly, mixed.share, seed)
+        return MixedModel(self._with_estimator(mixed.cheap), self._with_estimator(mixed.costly), mixed.share, seed)
+
+    def _with_estimator(self, estimator: BudgetedEstimator) -> Self:
+        """Return the same preprocessing and prices around another fitted estimator of the computed columns."""
+        other = copy(self)
+        other.estimator_ = estimator
+        return other
+
+    @property
+    def mixture_gain(self) -> float:
+        """By which share of the loss on held-out examples the mixture is better; see `BudgetedModel.mixture_gain`."""
+        check_is_fitted(self)
+        return float(self.estimator_.mixture_gain)
 
     @property
     def classes_(self) -> Array:

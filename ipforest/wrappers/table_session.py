@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ipforest._internal.words import plain
 from ipforest.session import Purchase, Session, Unit, told_by_unit
 from ipforest.wrappers.table_columns import TableColumns
 
@@ -18,7 +17,7 @@ def _as_inside(name: str) -> Any:
 
 
 def _as_session(name: str) -> Any:
-    """Return a property that computes, of what a `TableSession` has by itself, what it computes of a `Session`."""
+    """Return what computes, of what a `TableSession` has by itself, what it computes of a `Session`."""
     return getattr(Session, name)
 
 
@@ -37,10 +36,7 @@ class TableSession:
     def __init__(self, columns: TableColumns, session: Session) -> None:
         self._columns, self._session = columns, session
 
-    def __repr__(self) -> str:
-        unit = self.next_unit
-        state = f"answers {self.answer}" if unit is None else f"wants {unit}"
-        return f"{type(self).__name__}(paid {plain(self.paid)}, {state})"
+    __repr__ = _as_session("__repr__")
 
     @property
     def next_unit(self) -> Unit | None:

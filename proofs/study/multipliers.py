@@ -18,7 +18,7 @@ from fractions import Fraction
 from math import floor
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, identity, vstack
+from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from ipforest._internal.arrays import FloatArray
 from ipforest.solvers.highs import run
@@ -84,7 +84,7 @@ def _violated_most(A: csr_array, rows: Sequence[IntegerRow], point: Vector) -> F
     """Return the coefficients of the cut that HiGHS finds, coprime whole numbers."""
     m, n = A.shape
     right = np.array([float(row.right) for row in rows])
-    adds_up = hstack([A.T, -identity(n), csr_array((n, 1))])
+    adds_up = hstack([A.T, -eye_array(n), csr_array((n, 1))])
     rounds_down = csr_array(np.concatenate([right, np.zeros(n), [-1.0]])[None, :])
     most = float(abs(A).sum(axis=0).max(initial=0)) + 1
     most_right = float(np.abs(right).sum()) + 1

@@ -53,7 +53,7 @@ def test_every_formulation_states_its_program():
 
 
 def test_presolve_leaves_the_optimum_of_a_mixed_program(tmp_path):
-    """HiGHS 1.14 gives 15, which is why that version is left out (HiGHS issue 3043)."""
+    """HiGHS 1.14 gives 15 (its issue 3043)."""
     file = tmp_path / "t.lp"
     file.write_text("min\n obj: 2 x + 3 z\nst\n c: x + z >= 4.5\nbounds\n x <= 10\n z <= 10\ngeneral\n z\nend\n")
     assert run(formulations.matrix(file)).objective == pytest.approx(9, abs=1e-5)

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
 
-from ipforest import EarlyExit, FeatureCosts
+from ipforest import EarlyExit, FeatureCosts, NestedCascade
 from ipforest.choosing.frontier import Frontier
 from ipforest.choosing.mixed_model import MixedModel
 from tests.budgeted_estimators import CLASSIFIERS, REGRESSORS
@@ -102,11 +103,53 @@ def test_regressors_are_mixed_as_classifiers_are() -> None:
     assert mixed.score(X, X[:, 2]) > 0.5
 
 
+@pytest.fixture(scope="module")
+def one_costly_test() -> NestedCascade:
+    """Learn from a costly feature that tells everything, and a cheap one that tells nothing."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(800, 2))
+    model = NestedCascade(RandomForestClassifier(5, random_state=0), feature_costs=[1, 20], random_state=0)
+    return model.fit(table[:400], table[:400, 1] > 1.3, table[400:], table[400:, 1] > 1.3)
+
+
+def test_a_model_says_by_how_much_a_mixture_is_better(one_costly_test: NestedCascade) -> None:
+    model = one_costly_test.at_budget(12)
+    costs, losses = model.frontier_.cost, model.frontier_.loss
+    best = linprog(losses, [costs], [12], [np.ones_like(costs)], [1.0]).fun
+    assert model.mixture_gain == pytest.approx(1 - best / losses[costs <= 12].min())
+    assert model.mixture_gain > 0.3
+    assert f"mixture(12), a coin between two choices, loses {model.mixture_gain:.0%} less" in model.summary()
+
+
+def test_where_a_mixture_is_no_better_beyond_chance_none_is_mentioned(one_costly_test: NestedCascade) -> None:
+    for model in (one_costly_test.at_budget(None), one_costly_test.at_budget(0.2), one_costly_test.at_budget(21)):
+        assert model.mixture_gain < 0.05
+        assert "mixture" not in model.summary()
+
+
+def test_a_pruned_forest_compares_with_its_exact_pruning(pruned) -> None:
+    model = pruned.at_budget(Fraction(5, 2))
+    result = model.result_
+    assert model.mixture_gain == pytest.approx(float(1 - result.mixture_error / result.error))
+    assert pruned.at_lambda(0.1).mixture_gain == 0
+
+
+@pytest.mark.slow
+def test_where_nothing_is_bought_the_warning_points_to_the_mixture() -> None:
+    table = np.random.default_rng(0).normal(size=(4000, 2))
+    model = CLASSIFIERS["BudgetBoost"](FeatureCosts([1, 20])).fit(table, table[:, 1] > 1.3)
+    with pytest.warns(UserWarning, match=r"nothing is bought within 3; .*; mixture\(3\), .*, loses 1\d% less"):
+        model.at_budget(3)
+
+
 def test_each_example_has_the_model_that_its_key_draws(mixed: MixedModel) -> None:
     keys = [f"patient {number}" for number in range(len(X))]
     costly = mixed.gets_costly(keys)
     assert 0 < mixed.share < 1
     assert costly.mean() == pytest.approx(mixed.share, abs=0.1)
+    answers = mixed.answers(X, keys)
+    for name, answered in zip(("predict", "predict_proba", "cost", "acquired"), answers, strict=True):
+        np.testing.assert_array_equal(answered, getattr(mixed, name)(X, keys))
     for name in ("predict", "predict_proba", "cost", "acquired", "feature_usage"):
         ours = getattr(mixed, name)(X, keys)
         parts = [getattr(model, name)(X) for model in (mixed.cheap, mixed.costly)]

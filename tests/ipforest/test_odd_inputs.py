@@ -72,6 +72,7 @@ def test_groups_are_no_lists() -> None:
         ("data.csv", TypeError, r"^X: expected a table, got 'data\.csv'; a file is read first"),
         ([["1", "a"]] * len(Y), ValueError, r"^X: expected numbers, got 'a' in column 1; encode words before"),
         (np.array([["1", "a"]] * len(Y)), ValueError, r"^X: expected numbers, got 'a' in column 1; encode words"),
+        ([["a", "b", "1", "c"]] * len(Y), ValueError, r"^X: expected numbers, got 'a' in column 0; encode words"),
         (pd.DataFrame({"a": [1j] * len(Y)}), ValueError, r"^X: expected real numbers, got complex ones in column 'a'"),
     ],
 )

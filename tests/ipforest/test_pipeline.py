@@ -311,6 +311,9 @@ def test_a_pipeline_is_mixed_and_keeps_a_budget_in_the_columns_of_the_table() ->
         session.tell(table.loc[3, session.next_unit.name])
     assert session.answer == mixed.predict(table, keys)[3]
     assert mixed.score(table, y) == np.mean(mixed.predict(table) == y)
+    answers = mixed.answers(table, keys)
+    np.testing.assert_array_equal(answers.acquired, mixed.acquired(table, keys))
+    assert model.at_budget(7).mixture_gain == model.estimator_.at_budget(7).mixture_gain > 0
     assert "of the examples at" in repr(mixed)
     safe = model.at_safe_budget(18, table, bound="student")
     assert safe.cost(table).mean() <= 18

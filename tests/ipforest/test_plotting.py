@@ -276,6 +276,11 @@ def test_the_frontier_of_a_classifier_is_drawn(settings) -> None:
     assert points(frontier) == list(zip(model.frontier_.cost.tolist(), model.frontier_.loss.tolist(), strict=True))
     assert len(points(tried)) <= 5
     assert "choice taken" in texts(display.axes_[0])
+    mixed, corners = display.axes_[0].lines[1], model.frontier_.hull()
+    assert (mixed.get_label(), mixed.get_xdata().tolist()) == (
+        "mixtures of two",
+        model.frontier_.cost[corners].tolist(),
+    )
     cost, error = points(display.axes_[1].lines[-1])[0]
     assert cost == model.cost(X).mean()
     assert error == (model.misclassification_cost(X, labels) if settings else pytest.approx(1 - model.score(X, labels)))
@@ -318,6 +323,7 @@ def test_a_frontier_is_drawn_by_the_measure_that_chose() -> None:
     (cost, score), *_ = points(display.lines_[1])
     assert cost == 0
     assert score == pytest.approx(-log_loss(LABELS_TEST, model.at_budget(0).predict_proba(X_TEST)))
+    assert "mixtures of two" not in texts(display.axes_[0])
     names = [axes.get_ylabel() for axes in display.axes_]
     assert names == ["neg log loss on validation examples", "test neg log loss"]
 
@@ -333,6 +339,7 @@ def test_tradeoffs_of_every_estimator_that_has_choices(name: str) -> None:
     fitted, tried = display.curves
     assert (np.diff(fitted.costs) > 0).all()
     assert (np.diff(fitted.errors) < 0).all()
+    assert ("mixtures of two" in texts(display.axes_[0])) == (model.frontier_ is not None)
     assert tried.costs.size == min(4, fitted.costs.size)
     at_last = model.at_budget(fitted.costs[-1])
     assert tried.costs[-1] == at_last.cost(X[60:]).mean()

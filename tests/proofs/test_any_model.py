@@ -93,7 +93,8 @@ def test_a_model_and_its_files_have_one_answer(tmp_path_factory, instance):
     stated = formulations.matrix(model)
     for suffix in (".lp", ".mps"):
         read = formulations.matrix(formulations.export(model, folder / f"model{suffix}"))
-        assert read.n_rows == stated.n_rows
+        rows = [row for row in read.row_labels if "ONE_VAR_CONSTANT" not in row]  # Pyomo's, for an objective's constant
+        assert len(rows) == stated.n_rows
         assert bool(proofs.is_totally_unimodular(read)) == bool(proofs.is_totally_unimodular(model))
 
 
@@ -212,7 +213,7 @@ def test_the_commands_print_evidence_in_names(tmp_path, triangle, capsys):
 
 
 def test_a_model_of_linopy_keeps_its_names():
-    import linopy
+    linopy = pytest.importorskip("linopy")
 
     model = linopy.Model()
     x = model.add_variables(lower=0, upper=1, coords=[np.arange(3)], name="x")

@@ -18,7 +18,7 @@ from ipforest.experiments.adaptive_curves import adaptive_points
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.paper_data import PaperData
 from ipforest.experiments.parts import Parts
-from ipforest.experiments.rows import mean_and_deviation
+from ipforest.experiments.rows import grouped, mean_and_deviation
 
 CENTRES = np.array([(-1.0, 1.1), (1.0, 1.1), (1.0, -1.1), (1.0, -3.3)])
 LABELS = np.array([1, 0, 1, 0])
@@ -88,10 +88,10 @@ def run(cell: Cell) -> list[Record]:
 def summarise(records: list[Record]) -> list[Record]:
     """Give the least cost at full accuracy on validation data, and cost and accuracy on test data."""
     rows = []
+    seeds = sorted(grouped(records, "seed").items())
     for method in PAPER:
         runs = []
-        for seed in sorted({record["seed"] for record in records}):
-            of_run = [record for record in records if record["seed"] == seed]
+        for _, of_run in seeds:
             points = [point for point in of_run if (point["is_full"] if method == "f0" else point["method"] == method)]
             right = [point for point in points if point["validation_error"] == 0]
             chosen = min(right, key=lambda point: point["validation_cost"])

@@ -12,14 +12,7 @@ from sklearn.svm import SVC
 
 from ipforest.experiments.adaptive_curves import NO_GATE, Sweep, savings
 from ipforest.experiments.condensed import columns
-from ipforest.experiments.curves import (
-    draw_curves,
-    entropy_forest,
-    miser_points,
-    priced_entropy_forest,
-    pruning_points,
-    within_budgets,
-)
+from ipforest.experiments.curves import draw_curves, forest_for, miser_points, pruning_points, within_budgets
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps, settings_of
 from ipforest.experiments.paper_data import PaperData, available, load_parts, two_classes
 
@@ -99,7 +92,8 @@ def _curve(cell: Cell, data: PaperData, n_trees: int, settings: str) -> list[Rec
         rounds = 16 if quick else sweep.n_estimators
         points = miser_points(parts, data.costs, rounds, lams, (0.5,), seed, sweep.charge, data.queries)
         return [{**point, "gate": NO_GATE} for point in points]
-    forest = _forest(data, n_trees, seed)
+    n_tried = None if data.queries is None else min(400, parts.X_train.shape[1])
+    forest: Any = forest_for(data, n_trees, seed, n_tried)
     if cell["method"] == "BudgetPrune":
         fitted = forest.fit(parts.X_train, parts.y_train)
         points = pruning_points(("BudgetPrune",), fitted, parts, data.costs, 10 if quick else 40, data.queries)
@@ -107,13 +101,6 @@ def _curve(cell: Cell, data: PaperData, n_trees: int, settings: str) -> list[Rec
         return [{**point, "gate": NO_GATE, "is_full": number == costliest} for number, point in enumerate(points)]
     full: Any = make_pipeline(StandardScaler(), SVC(C=10)) if name == "cifar10" else forest
     return sweep.points(full, data, 2 if quick else 3, seed)
-
-
-def _forest(data: PaperData, n_trees: int, seed: int) -> Any:
-    """Describe the forest that BudgetPrune starts from: of rankings, one whose gains are per price."""
-    if data.queries is None:
-        return entropy_forest(n_trees, seed)
-    return priced_entropy_forest(n_trees, data.costs, seed, min(400, data.parts.X_train.shape[1]))
 
 
 def summarise(records: list[Record]) -> list[Record]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,15 @@ from ipforest import datasets
 from ipforest.adaptive import AdaptLin, AdaptLstsq, L1Baseline
 from ipforest.adaptive.approximation import AdaptiveApproximation, GateSearch, PairSearch
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.adaptive_curves import GATE_SHARES, NO_GATE, Sweep, adaptive_points, first_rows, savings
+from ipforest.experiments.adaptive_curves import GATE_SHARES, NO_GATE, Sweep, adaptive_points, savings
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import draw_curves, miser_points, within_budgets
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps, settings_of
 from ipforest.experiments.paper_data import PaperData
 from ipforest.experiments.parts import Parts
 
-PARTS = (12_000, 16_000)
-"""Where validation and test examples begin, in the order of the file."""
+PARTS = (12_000, 4_000, 4_000)
+"""Train, validation and test examples, in the order of the file."""
 
 SETTINGS = {
     OURS: "shares renewed every 2 rounds of trees in one pass, prices per path, what is paid is the union of what the "
@@ -46,8 +45,7 @@ def load() -> Parts:
     """Load Letters: labels 1 from N on."""
     data = datasets.load("letter")
     labels = (np.asarray(data.class_names)[data.y] >= "N").astype(int)
-    ends = (0, *PARTS, len(labels))
-    return Parts.of_rows(data.X.astype(float), labels, (slice(start, stop) for start, stop in pairwise(ends)))
+    return Parts.in_order(data.X.astype(float), labels, PARTS)
 
 
 def full_model(name: str, seed: int, n_trees: int, criterion: str = "gini") -> Any:
@@ -95,7 +93,7 @@ def cells(quick: bool, seed: int) -> list[Cell]:
 def run(cell: Cell) -> list[Record]:
     """Learn and measure one method."""
     quick, settings = cell["quick"], settings_of(cell)
-    parts, sweep = first_rows(load(), 1500 if quick else None), sweep_of(settings, quick)
+    parts, sweep = load().first(1500 if quick else None), sweep_of(settings, quick)
     data = PaperData(parts, FeatureCosts.uniform(16), "letter")
     if cell["method"] == "GreedyMiser":
         lams = (1e-4, 1e-3) if quick else (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from ipforest.experiments.neural_acquisition import (
 from ipforest.experiments.options import Option, choose, in_sessions
 from ipforest.experiments.parts import Parts
 from ipforest.experiments.peers import streed_trees
-from ipforest.experiments.rows import grouped, standard_error
+from ipforest.experiments.rows import grouped, panels, standard_error
 from ipforest.experiments.tasks import Task, whole
 from ipforest.frontiers.budget_forest import BudgetForest
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
@@ -96,24 +95,20 @@ def task_of(cell: Cell) -> Task:
 
     A split of the benchmark has its parts and prices already; the seed is that of the methods.
     """
-    if cell["data"] not in DATA:
-        return _task_of_split(datasets.load(cell["data"]), cell["seed"])
-    sizes = [cell["training"], N_HELD_OUT, N_HELD_OUT]
-    data = DATA[cell["data"]](sum(sizes), cell["seed"])
-    ends = np.cumsum([0, *sizes]).tolist()
-    parts = Parts.of_rows(data.X, data.y, (slice(first, last) for first, last in pairwise(ends)))
-    costs = data.costs
-    if cell["data"] == "CUBE-NM":
+    name, seed = cell["data"], cell["seed"]
+    sizes = cell["training"], N_HELD_OUT, N_HELD_OUT
+    data = DATA[name](sum(sizes), seed) if name in DATA else datasets.load(name)
+    parts, costs = Parts.in_order(data.X, data.y, sizes) if name in DATA else _own_parts(data), data.costs
+    if name == "CUBE-NM":
         context = np.arange(costs.n_features) < N_CONTEXTS
         costs = FeatureCosts((~context).astype(int).tolist(), np.where(context, 0, -1).tolist(), [1])
-    return Task(parts, costs, BUDGETS, N_TREES, cell["seed"], ("sqrt",), (1,))
+    return Task(parts, costs, BUDGETS, N_TREES, seed, ("sqrt",), (1,))
 
 
-def _task_of_split(data: datasets.Dataset, seed: int) -> Task:
+def _own_parts(data: datasets.Dataset) -> Parts:
     if data.split is None:
         raise ValueError(f"{data.name}: expected a data set with a split, as AFABench writes it, got one without")
-    parts = Parts.of_rows(data.X.astype(np.float64), data.y, (data.split == part for part in range(3)))
-    return Task(parts, data.costs, BUDGETS, N_TREES, seed, ("sqrt",), (1,))
+    return Parts.of_rows(data.X.astype(np.float64), data.y, (data.split == part for part in range(3)))
 
 
 def run(cell: Cell) -> list[Record]:
@@ -259,17 +254,15 @@ def _grouped(records: list[Record]) -> list[tuple[tuple[Any, ...], list[Record]]
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw accuracy against budget, a panel per data set and setting."""
-    names = list(dict.fromkeys(row["data"] for row in rows))
-    figure = Figure(figsize=(5 * len(names), 7), layout="constrained")
-    for line, setting in enumerate((HARD, SOFT)):
-        for place, name in enumerate(names, start=1):
-            axes = figure.add_subplot(2, len(names), line * len(names) + place)
-            for row in rows:
-                if (row["data"], row["setting"]) == (name, setting):
-                    axes.plot(BUDGETS, [row[f"{budget:g}"] for budget in BUDGETS], ".-", label=row["method"])
-            axes.set_title(f"{name}, {setting} budget")
-            axes.set_xlabel("most cost of an example" if setting == HARD else "average cost, at most")
-            axes.set_ylabel("test accuracy, %")
+    hard_first = sorted(rows, key=lambda row: str(row["setting"]) != HARD)
+    n_sets = len({row["data"] for row in rows})
+    figure, parts = panels(hard_first, "setting", "data", width=5, height=3.5, n_columns=n_sets)
+    for (setting, name), lines, axes in parts:
+        for row in lines:
+            axes.plot(BUDGETS, [row[f"{budget:g}"] for budget in BUDGETS], ".-", label=row["method"])
+        axes.set_title(f"{name}, {setting} budget")
+        axes.set_xlabel("most cost of an example" if setting == HARD else "average cost, at most")
+        axes.set_ylabel("test accuracy, %")
     axes.legend(fontsize=8)
     return figure
 

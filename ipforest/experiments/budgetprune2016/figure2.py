@@ -8,10 +8,9 @@ from ipforest.experiments.curves import (
     FEW_LAMBDAS,
     MANY_LAMBDAS,
     curves_by_data_set,
-    entropy_forest,
+    forest_for,
     means_within_budgets,
     miser_points,
-    priced_entropy_forest,
     pruning_points,
 )
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
@@ -68,10 +67,7 @@ def run(cell: Cell) -> list[Record]:
     if cell["family"] == "cascades":
         n_trees, n_lambdas = (20, 3) if quick else (100, 10)
         return cascade_points(parts, data.costs, n_trees, n_lambdas, cell["seed"])
-    if data.queries is None:
-        forest = entropy_forest(cell["trees"], cell["seed"], SETS[cell["data"]])
-    else:
-        forest = priced_entropy_forest(cell["trees"], data.costs, cell["seed"], SETS[cell["data"]])
+    forest = forest_for(data, cell["trees"], cell["seed"], SETS[cell["data"]])
     fitted = forest.fit(parts.X_train, parts.y_train)
     return pruning_points(PRUNED, fitted, parts, data.costs, 15 if quick else 40, data.queries)
 

@@ -87,12 +87,12 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     for place, part in enumerate(("costs", "rho"), start=1):
         axes = figure.add_subplot(1, 2, place)
-        for data, curve in dict.fromkeys((row["data"], row["curve"]) for row in rows):
-            if curve != "CSTC" and not any(row["part"] == part for row in rows if row["curve"] == curve):
-                continue
-            points = [row for row in rows if (row["data"], row["curve"]) == (data, curve)]
-            points.sort(key=lambda row: row["cost"])
-            axes.plot([row["cost"] for row in points], [row["ndcg"] for row in points], "o-", label=f"{curve}, {data}")
+        for (data, curve), points in grouped(rows, "data", "curve").items():
+            if curve == "CSTC" or any(row["part"] == part for row in points):
+                points.sort(key=lambda row: row["cost"])
+                axes.plot(
+                    [row["cost"] for row in points], [row["ndcg"] for row in points], "o-", label=f"{curve}, {data}"
+                )
         axes.set(xlabel="average cost of a document", ylabel="NDCG@5", xscale="log")
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8)

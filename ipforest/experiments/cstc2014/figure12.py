@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from sklearn.model_selection import train_test_split
 
 from ipforest import datasets
-from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest._internal.arrays import FloatArray, IntArray, evenly_spread
 from ipforest.classifier_trees.cstc import CSTC, TreeObjective
 from ipforest.experiments.cascade_curves import called_second
 from ipforest.experiments.condensed import columns
@@ -120,7 +120,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw test error against cost (Figure 12), and what a 3 and an 8 buy at three lambdas (Figure 13)."""
     first = records[0]
     buying = [row["lambda"] for row in rows if row["cost"] > 0] or [row["lambda"] for row in rows]
-    lambdas = [buying[place] for place in np.unique(np.linspace(0, len(buying) - 1, 3).round().astype(int))]
+    lambdas = [buying[place] for place in evenly_spread(len(buying), 3)]
     told: Cell = {key: first[key] for key in ("seed", "depth", "settings") if key in first}
     shown = [(lam, *fit({**told, "lambda": lam})) for lam in lambdas]
     figure = Figure(figsize=(5 + 4.2 * len(shown), 7), layout="constrained")

@@ -20,15 +20,15 @@ from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.cronus import Cronus
 from ipforest.classifier_trees.cscc import CSCC, ChainObjective
 from ipforest.classifier_trees.cstc import CSTC, TreeObjective
+from ipforest.classifier_trees.ranking import ndcg_at, precision_at
 from ipforest.classifier_trees.stagewise import StagewiseRegression
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.condensed import Condense, at_budgets
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.metrics import ndcg_at, precision_at
 from ipforest.experiments.ranking_trees import MAX_DEPTH, SPLIT_COST, with_known
 from ipforest.experiments.rankings import GOOD, TOP, Ranking, draw_ranking, prices, proximity_exit
-from ipforest.experiments.rows import mean_and_deviation
+from ipforest.experiments.rows import grouped, mean_and_deviation
 
 PROXIMITIES = (0.2, 0.3, 0.5)
 LIMITS = (5, 20, 50, 150, 200)
@@ -182,13 +182,12 @@ def summarise(records: list[Record]) -> list[Record]:
     `saved` is the share of the cost that the first method saves at the same quality, see `_saving`.
     """
     rows = []
-    curves = list(dict.fromkeys(record["curve"] for record in records))
     budgets = np.geomspace(CHEAPEST, max(record["validation_cost"] for record in records), N_BUDGETS).tolist()
-    chosen = {curve: _within([record for record in records if record["curve"] == curve], budgets) for curve in curves}
-    reference = list(chosen[curves[0]].values())
+    chosen = {curve: _within(of_curve, budgets) for (curve,), of_curve in grouped(records, "curve").items()}
+    first = next(iter(chosen.values()))
     for curve, points in chosen.items():
         for budget, best in points.items():
-            saved, error = (None, None) if curve == curves[0] else _saving(reference, best)
+            saved, error = (None, None) if points is first else _saving(list(first.values()), best)
             rows.append(
                 {
                     "curve": curve,
@@ -204,7 +203,7 @@ def summarise(records: list[Record]) -> list[Record]:
 
 def _within(records: list[Record], budgets: list[float]) -> dict[float, Points]:
     """Take each run's best model on validation data within each budget, where every run has one."""
-    runs = [[r for r in records if r["seed"] == seed] for seed in dict.fromkeys(r["seed"] for r in records)]
+    runs = grouped(records, "seed").values()
     affordable = {
         budget: [[record for record in run if record["validation_cost"] <= budget] for run in runs]
         for budget in budgets
@@ -253,8 +252,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     figure = Figure(figsize=(14, 5.5), layout="constrained")
     for place, measure in enumerate(("ndcg", "precision"), start=1):
         axes = figure.add_subplot(1, 2, place)
-        for number, curve in enumerate(dict.fromkeys(row["curve"] for row in rows)):
-            points = [row for row in rows if row["curve"] == curve]
+        for number, ((curve,), points) in enumerate(grouped(rows, "curve").items()):
             axes.errorbar(
                 [point["cost"] for point in points],
                 [point[measure] for point in points],

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest import datasets
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
+from ipforest.experiments.frontier import loaded
 from ipforest.experiments.options import Answer, Option, choose, constant, levels, record_both
 from ipforest.experiments.parts import Parts, split_parts
 from ipforest.experiments.peers import read_boosted, untrained_lightgbm
@@ -104,11 +104,8 @@ def load(name: str, seed: int) -> Parts:
             sum(SIZES[name]), 50, n_informative=20, n_redundant=10, n_clusters_per_class=6, random_state=seed
         )
     else:
-        letters = name.startswith("letters")
-        data = datasets.load("letter" if letters else name)
+        data = loaded("letter" if name.startswith("letters") else name)
         X, y = data.X.astype(np.float64), data.y
-        if letters:
-            y = (y < len(data.class_names) // 2).astype(np.int64)
     return split_parts(X, y, SIZES[name], seed)
 
 

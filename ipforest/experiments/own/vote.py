@@ -59,28 +59,23 @@ def run(cell: Cell) -> list[Record]:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds: errors in per cent, and how far below those of the forest pruned for its trees they are."""
-    return [
-        _row(of_data, data, share, method)
-        for data, of_data in with_mean(records)
-        for share in SHARES
-        for method in METHODS
-    ]
-
-
-def _row(records: list[Record], data: str, share: float, method: str) -> Record:
-    errors = {
-        name: np.array([r["error"] for r in records if (r["share"], r["method"]) == (share, name)])
-        for name in (method, METHODS[0])
-    }
-    below = errors[METHODS[0]] - errors[method]
-    return {
-        "data": data,
-        "share": share,
-        "method": method,
-        "error": float(errors[method].mean()),
-        **mean_and_error("below_trees", below),
-        "runs": below.size,
-    }
+    rows = []
+    for data, of_data in with_mean(records):
+        runs = grouped(of_data, "share", "method")
+        errors = {key: np.array([run["error"] for run in same]) for key, same in runs.items()}
+        rows += [
+            {
+                "data": data,
+                "share": share,
+                "method": method,
+                "error": float(errors[share, method].mean()),
+                **mean_and_error("below_trees", errors[share, METHODS[0]] - errors[share, method]),
+                "runs": errors[share, method].size,
+            }
+            for share in SHARES
+            for method in METHODS
+        ]
+    return rows
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:

@@ -17,7 +17,7 @@ from ipforest.experiments.paper_data import load_whole
 from ipforest.experiments.parts import Parts
 from ipforest.experiments.pruning2016.table1 import FOLDS, LAMBDAS, PRINTED, folds_of, over_lambda
 from ipforest.experiments.routed_examples import RoutedExamples
-from ipforest.experiments.rows import panels
+from ipforest.experiments.rows import grouped, panels
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners import BudgetRF, GreedyGrowth
 from ipforest.learners.budget_rf import with_votes
@@ -131,8 +131,7 @@ def _error_data(errors: str, fitted: Any, parts: Parts) -> Labelled | None:
 def summarise(records: list[Record]) -> list[Record]:
     """Read each variant's mean curves at the four printed costs; the print has the errors of its own columns."""
     rows = []
-    for data, variant in dict.fromkeys((record["data"], record["variant"]) for record in records):
-        own = [record for record in records if (record["data"], record["variant"]) == (data, variant)]
+    for (data, variant), own in grouped(records, "data", "variant").items():
         unpruned = [record for record in own if record["method"] == "unpruned"]
         costs, errors = (np.array([record[key] for record in unpruned]) for key in ("cost", "error"))
         rows.append(

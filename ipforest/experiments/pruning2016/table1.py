@@ -18,7 +18,7 @@ from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Step
 from ipforest.experiments.paper_data import available, load_parts, load_whole
 from ipforest.experiments.parts import Parts
 from ipforest.experiments.routed_examples import RoutedExamples, Score
-from ipforest.experiments.rows import panels
+from ipforest.experiments.rows import grouped, panels
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import pruning_set
 from ipforest.learners.pruning_baselines import without_sharing
@@ -122,8 +122,7 @@ def summarise(records: list[Record]) -> list[Record]:
     Standard errors are the jackknife's over runs; those of a single run are 0.
     """
     rows = []
-    for data in dict.fromkeys(record["data"] for record in records):
-        of_data = [record for record in records if record["data"] == data]
+    for (data,), of_data in grouped(records, "data").items():
         curves = {method: _curves(of_data, method) for method in ("unpruned", *METHODS)}
         runs = np.arange(len(curves["unpruned"]))
         paper_whole, *paper_levels = PRINTED[data]

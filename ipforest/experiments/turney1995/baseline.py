@@ -156,11 +156,11 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     figure = Figure(figsize=(10, 4))
     panels = figure.subplots(1, 2, sharey=True)
     for axes, delays in zip(panels, (False, True), strict=True):
-        for method in dict.fromkeys(record["method"] for record in records):
-            chosen = [r for r in records if (r["delays"], r["method"]) == (delays, method)]
-            mistakes = sorted({record["mistake"] for record in chosen})
-            means = [np.mean([r["share_of_standard"] for r in chosen if r["mistake"] == cost]) for cost in mistakes]
-            axes.plot(mistakes, means, "o-", label=method, markersize=4)
+        chosen = [record for record in records if record["delays"] == delays]
+        for (method,), of_method in grouped(chosen, "method").items():
+            runs = sorted((mistake, same) for (mistake,), same in grouped(of_method, "mistake").items())
+            means = [np.mean([record["share_of_standard"] for record in same]) for _, same in runs]
+            axes.plot([mistake for mistake, _ in runs], means, "o-", label=method, markersize=4)
         axes.set_xscale("log")
         axes.set_xlabel("what a mistake costs, dollars")
         axes.set_title("results delayed as in the clinic" if delays else "every result at once", fontsize=10)

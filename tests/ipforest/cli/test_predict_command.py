@@ -10,9 +10,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetForest, BudgetPrune, ForestSearch
 from ipforest.cli import main
+from ipforest.cli.fit import MODEL_FILE
 from ipforest.cli.predict import _without_noise
 from ipforest.estimator import BudgetedEstimator
-from ipforest.tabular.model_files import save_model
+from ipforest.tabular.model_files import load_model, save_model
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +163,65 @@ def test_classes_and_words_are_known_however_a_program_writes_them(
         assert main(["report", *files, "--target", "class", "--resamples", "0"]) == 0
         told.append(capsys.readouterr())
     assert told[0] == told[1]
+
+
+@pytest.fixture(scope="module")
+def costly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Train on a table in which a costly test tells everything; save the model and what the command says."""
+    folder = tmp_path_factory.mktemp("costly")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"pulse": rng.integers(0, 2, 2000), "scan": rng.normal(size=2000).round(3)})
+    table.insert(0, "patient", [f"p{number}" for number in range(len(table))])
+    table["ill"] = np.where(table.scan > 1.3, "yes", "no")
+    table.to_csv(folder / "table.csv", index=False)
+    (folder / "prices.csv").write_text("feature,cost\npulse,1\nscan,20\n")
+    files = ["--csv", str(folder / "table.csv"), "--prices", str(folder / "prices.csv"), "--drop", "patient"]
+    fit = ["fit", *files, "--target", "ill", "--budget", "10", "--estimator", "BudgetedClassifier"]
+    with pytest.MonkeyPatch.context() as patched, (folder / "said.txt").open("w") as said:
+        patched.setattr("sys.stdout", said)
+        assert main([*fit, "--out", str(folder / "model")]) == 0
+    return folder
+
+
+@pytest.mark.slow
+def test_where_a_coin_is_much_better_fit_says_how_to_toss_it(costly: Path) -> None:
+    said = (costly / "said.txt").read_text()
+    assert "A coin between two choices, `ipforest predict --mixture 10`, loses " in said
+
+
+@pytest.mark.slow
+def test_a_coin_is_tossed_by_the_ids_in_tables_and_sessions(costly: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pd.read_csv(costly / "table.csv")[::-1]
+    answers = predict(costly, capsys, table, "--id", "patient", "--mixture", "10")
+    mixed = load_model(costly / "model" / MODEL_FILE).mixture(10)
+    keys, X = table["patient"].tolist(), table[["pulse", "scan"]]
+    assert [answer["prediction"] for answer in answers] == mixed.predict(X, keys).tolist()
+    assert [answer["cost"] for answer in answers] == mixed.cost(X, keys).tolist()
+    assert mixed.cost(X, keys).mean() == pytest.approx(10, abs=1)
+    by_row = predict(costly, capsys, table, "--mixture", "10")
+    assert [answer["cost"] for answer in by_row] == mixed.cost(X).tolist()
+    costs = {answer["cost"]: answer["patient"] for answer in answers}
+    assert len(costs) > 1
+    for key in costs.values():
+        values = X[table.patient == key].iloc[0]
+        told = [f"{name}={value}" for name, value in values.items()]
+        session = ["session", "--model", str(costly / "model"), "--mixture", "10", "--key", key]
+        assert main([*session, "--known", *told, "--json"]) == 0
+        expected = mixed.drawn(key).session(dict(enumerate(values)))
+        assert json.loads(capsys.readouterr().out)["answer"] == expected.answer
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["session", "--mixture", "3"], "--mixture: expected it with --key, and --key with it, got one of them"),
+        (["session", "--key", "p3"], "--mixture: expected it with --key, and --key with it, got one of them"),
+        (["session", "--mixture", "x", "--key", "p3"], "mixture: expected a finite number"),
+        (["session", "--mixture", "3", "--key", "p3", "--serve"], "--mixture: expected none with --serve, got a value"),
+    ],
+)
+def test_what_no_coin_can_be_tossed_with_is_refused(
+    clinic: Path, capsys: pytest.CaptureFixture[str], options: list[str], expected: str
+) -> None:
+    assert main([*options, "--model", str(clinic / "model")]) == 2
+    assert expected in capsys.readouterr().err

@@ -24,7 +24,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.tree._tree import NODE_DTYPE
+from sklearn.tree._tree import NODE_DTYPE, Tree
 from skops import io as skops_io
 
 from ipforest import (
@@ -407,7 +407,8 @@ def with_field(tree: Any, name: str, dtype: str, value: object) -> Any:
     known = ("node_count", "threshold", "feature", "children_left", "children_right", "missing_go_to_left", "value")
     more = ("weighted_n_node_samples", "n_node_samples", "impurity")
     parts = {part: getattr(tree, part) for part in (*known, *more)}
-    return SimpleNamespace(__getstate__=lambda: {**state, "nodes": nodes}, **parts)
+    made = (type(tree), tree.__reduce__()[1])
+    return SimpleNamespace(__getstate__=lambda: {**state, "nodes": nodes}, __reduce__=lambda: made, **parts)
 
 
 @pytest.mark.parametrize(
@@ -443,15 +444,88 @@ def test_parts_that_are_not_known_are_refused_if_they_are_used() -> None:
         require_known_parts({"nodes": 1, "bitsets": np.array([0, 0, 4])}, known)
 
 
-def test_trees_are_not_written_into_fields_that_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+class LaterTree:
+    """A tree as scikit-learn 1.10 holds it: it knows the number of categories of each feature and each node's kind."""
+
+    nodes = np.dtype([*KNOWN_FIELDS, ("left_cat_bitset", "u4", 8), ("split_kind", "i1")])
+
+    def __init__(self, n_features: int, n_classes: Any, n_outputs: int, n_categories: Any) -> None:
+        assert n_categories.tolist() == [-1] * n_features
+        self.arguments = (n_features, n_classes, n_outputs, n_categories)
+        self.inner = Tree(n_features, n_classes, n_outputs)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        assert state["nodes"].dtype == self.nodes
+        assert state["nodes"]["split_kind"].tolist() == [-int(child < 0) for child in state["nodes"]["left_child"]]
+        known = np.zeros(len(state["nodes"]), dtype=NODE_DTYPE)
+        for name in NODE_DTYPE.names:
+            known[name] = state["nodes"][name]
+        self.inner.__setstate__({**state, "nodes": known})
+
+    def __getstate__(self) -> dict[str, Any]:
+        known = self.inner.__getstate__()
+        nodes = np.zeros(len(known["nodes"]), dtype=self.nodes)
+        for name in NODE_DTYPE.names:
+            nodes[name] = known["nodes"][name]
+        nodes["split_kind"] = -(nodes["left_child"] < 0).astype(np.int8)
+        return {**known, "nodes": nodes}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LaterTree, self.arguments, self.__getstate__()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+class LaterClassifier(DecisionTreeClassifier):
+    """Keeps, as scikit-learn 1.10 does, which columns are categories."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        super().fit(X, y)
+        own, self.is_categorical_ = self.tree_, None
+        self.tree_ = LaterTree(*own.__reduce__()[1], np.full(self.n_features_in_, -1))
+        self.tree_.inner = own
+        return self
+
+
+def test_trees_of_scikit_learn_1_10_that_compare_numbers_are_read_and_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = CANCER
+    model = LaterClassifier(max_depth=3, random_state=0).fit(X, y)
+    forest = Forest.from_sklearn(model)
+    np.testing.assert_array_equal(forest.predict_proba(X), model.predict_proba(X))
+    monkeypatch.setattr(scikit_learn, "DecisionTreeClassifier", LaterClassifier)
+    written = forest.to_sklearn()
+    assert written.estimators_[0].is_categorical_ is None
+    np.testing.assert_array_equal(written.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(Forest.from_sklearn(written).predict_proba(X), model.predict_proba(X))
+
+
+class UnknownClassifier(DecisionTreeClassifier):
+    """Fits trees whose tests hold what is not known."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        super().fit(X, y)
+        self.tree_ = with_field(self.tree_, "is_oblique", "u1", 1)
+        return self
+
+
+class WithCategories(LaterClassifier):
+    """Takes columns for categories that are given as numbers."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        super().fit(X, y).tree_.arguments[-1][:] = 2
+        return self
+
+
+@pytest.mark.parametrize(
+    ("kind", "got"), [(UnknownClassifier, r"\['is_oblique'\]"), (WithCategories, "other arguments")]
+)
+def test_trees_are_not_written_as_those_that_are_not_known(
+    kind: type, got: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     forest = Forest.from_sklearn(DecisionTreeClassifier(max_depth=2).fit(*CANCER))
-    assert forest.to_sklearn().score(*CANCER) > 0.8
-    monkeypatch.setattr(scikit_learn, "NODE_DTYPE", np.dtype([*KNOWN_FIELDS, ("is_categorical", "u1")]))
-    with pytest.raises(RuntimeError, match=r"to_sklearn: expected trees as .* got \['is_categorical'\] in those of"):
-        forest.to_sklearn()
-    monkeypatch.undo()
-    monkeypatch.setattr(scikit_learn, "TREE_ARGUMENTS", ("n_features", "n_classes", "n_outputs", "n_categories"))
-    with pytest.raises(RuntimeError, match="to_sklearn: expected trees as"):
+    monkeypatch.setattr(scikit_learn, "DecisionTreeClassifier", kind)
+    with pytest.raises(RuntimeError, match=f"to_sklearn: expected trees as .*, got {got} in those of"):
         forest.to_sklearn()
 
 

@@ -17,6 +17,8 @@ from ipforest.ensemble import read
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.xgboost import _stored_trees
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*`booster=(dart|gblinear)` is deprecated")  # by XGBoost 3.4
+
 
 def with_gaps(X: Any, share: float) -> Any:
     gaps = X.astype(np.float64).copy()

@@ -5,10 +5,10 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
+from ipforest.classifier_trees.ranking import average_precision_at
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.adapt2017 import figure2, figure3, figure4, figure5, headline
 from ipforest.experiments.adaptive_curves import Sweep, savings
-from ipforest.experiments.metrics import average_precision_at
 from ipforest.experiments.paper_data import PaperData
 from ipforest.experiments.parts import Parts
 

@@ -4,14 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
-from ipforest.experiments.metrics import (
-    area_under_roc,
-    average_precision_at,
-    clipped_log_loss,
-    feature_usage_table,
-    ndcg_at,
-    precision_at,
-)
+from ipforest.classifier_trees.ranking import average_precision_at, ndcg_at, precision_at
+from ipforest.experiments.metrics import area_under_roc, clipped_log_loss, feature_usage_table
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,13 @@ from matplotlib.figure import Figure
 
 from ipforest import datasets
 from ipforest._internal.claims import Claims
+from ipforest.classifier_trees.ranking import average_precision_at
 from ipforest.cli import main
 from ipforest.experiments import catalogue, paper_data
 from ipforest.experiments.budgetprune2016.figure5 import svm_prices
 from ipforest.experiments.curves import best_within, within_budgets
 from ipforest.experiments.experiment import Experiment, Steps, reproduce
-from ipforest.experiments.metrics import average_precision_at, error_of_scores
+from ipforest.experiments.metrics import error_of_scores
 from ipforest.experiments.pruning2016 import table1
 from ipforest.experiments.pruning2016.table1 import cost_at_error
 

@@ -6,15 +6,17 @@ import subprocess
 import sys
 import warnings
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pytest
-from edited_models import node, plain, running, sequence, take_edits, unpacked, with_attribute
+from edited_models import node, packed, plain, running, sequence, take_edits, unpacked, with_attribute
 from fuzz_files import DRAWS, Evil, fuzz
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from ipforest import BudgetPrune, FeatureCosts, Forest
 from ipforest.cli import main
@@ -22,7 +24,7 @@ from ipforest.policy import TreesInOrder
 from ipforest.tabular.loadable_types import KEYS, LOSSES, NAMED_TUPLES, OBJECTS, SCALARS
 from ipforest.tabular.loaded_models import check_loaded
 from ipforest.tabular.model_files import load_model, save_model
-from ipforest.tabular.skops_files import _require_class
+from ipforest.tabular.skops_files import _require_class, checked_file
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
 
@@ -219,6 +221,30 @@ def test_trees_of_scikit_learn_are_checked(field: str) -> None:
     forest.estimators_[1].tree_.__setstate__(state)
     with pytest.raises(ValueError, match="expected"):
         check_loaded(forest)
+
+
+def with_categories(content: bytes, categories: object) -> bytes:
+    """Give a tree in a file numbers of categories, as scikit-learn 1.10 does."""
+    members = unpacked(content)
+    schema = json.loads(members["schema.json"])
+    buffer = BytesIO()
+    np.save(buffer, np.asarray(categories))
+    arguments = schema["content"]["content"]["tree_"]["__reduce__"]["args"]["content"]
+    arguments.append(node("numpy.ndarray", "NdArrayNode", type="numpy", file="categories.npy"))
+    return packed({**members, "schema.json": json.dumps(schema).encode(), "categories.npy": buffer.getvalue()})
+
+
+def test_trees_with_numbers_of_categories_are_looked_at(tmp_path) -> None:
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, Y)
+    content = save_model(tree, tmp_path / "tree.skops").read_bytes()
+    assert checked_file(with_categories(content, [-1] * 4)).types == checked_file(content).types
+    for wrong in ([-1] * 3, [-1.0] * 4, [-2] * 4, -1):
+        with pytest.raises(ValueError, match="a number of categories for each feature of a tree expected, got"):
+            checked_file(with_categories(content, wrong))
+    if len(tree.tree_.__reduce__()[1]) == 3:
+        (tmp_path / "later.skops").write_bytes(with_categories(content, [-1] * 4))
+        with pytest.raises(ValueError, match="expected"):
+            load_model(tmp_path / "later.skops")
 
 
 def test_members_of_a_forest_have_its_features() -> None:

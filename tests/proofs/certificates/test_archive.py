@@ -246,7 +246,7 @@ def test_a_header_is_there(pruning_certificate, tmp_path):
         (" " * (MAX_HEADER_BYTES + 1), f"its header has more than {MAX_HEADER_BYTES} bytes"),
         ("[1]", "its header is no JSON object"),
         ("[1]".ljust(MAX_HEADER_BYTES), "its header is no JSON object"),
-        ("[" * 60_000, "maximum recursion depth exceeded"),
+        ("[" * 60_000, ("maximum recursion depth exceeded", "Expecting value")),  # Python 3.14 reads to its end
         ("{", "Expecting property name"),
         ('{"é": 1}', "'ascii' codec can't decode"),
         ('{"format": "a", "format": "b"}', "a header entry stands twice"),
