@@ -30,6 +30,7 @@ from ipforest.results import PruningResult, Status
 from ipforest.solvers.registry import SOLVERS, SolverInfo, check_signature, checked_answer
 from ipforest.testing.corners import (
     corner_instances,
+    costlier_for_the_second,
     crowded_instances,
     delayed_instance,
     in_finer_units,
@@ -79,8 +80,7 @@ def _problems() -> Iterator[tuple[PruningInstance, Fraction]]:
     yield corners[-1], Fraction(25, 78)
     yield from ((corners[-1], Fraction(1, 3) + side * Fraction(1, 10**13)) for side in (1, -1))
     yield from ((corners[-1], lam) for lam in (Fraction(0), Fraction(FAR)))
-    chain = corners[2]
-    yield replace(chain, acquisition_cost=chain.acquisition_cost * (1 + chain.acquisition_example)), CORNER_LAMBDAS[1]
+    yield costlier_for_the_second(corners[2]), CORNER_LAMBDAS[1]
     nine_nodes = random_instance(np.random.default_rng(1))
     for far in (Fraction(100), Fraction(FAR), Fraction(1, FAR)):
         yield replace(nine_nodes, cost_unit=nine_nodes.cost_unit / far), far
