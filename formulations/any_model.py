@@ -57,9 +57,12 @@ MAX_WORDS = 6
 """A line of data of an .mps file has fewer."""
 LONG_HEADINGS = ("NAME", "OBJSENSE", "OBJNAME")
 """Headings of .mps files that words follow in the same line."""
+WHOLE_BOUNDS = ("LI", "UI", "SI")
 UNNUMBERED_BOUNDS = ("FR", "MI", "PL", "BV")
 TOLERATED = ("appears more than once in this", "have the same name")
 """Complaints of HiGHS about terms of one variable, which it adds up, and about names, which are looked at here."""
+TOLERATED_OF_WHOLE_BOUNDS = ("Bound for LI/UI/SI column", "ignored 0 duplicate values and")
+"""Complaints of HiGHS about bounds such as 10E20, by which Pyomo says that an integer variable has none."""
 
 
 def states_a_program(source: object) -> bool:
@@ -145,6 +148,8 @@ def read_linear_program(path: str | Path) -> LinearProgram:
             f"{file}: expected a linear program that HiGHS can read, got one that it refuses{_told(complaints)}; the "
             f"file may be damaged or cut off, have parts that are not linear rows, or a row with two sides (write two)"
         )
+    if file.suffix.lower() == ".mps" and complaints and not _has_fractional_bounds(text):
+        complaints = [each for each in complaints if not any(part in each for part in TOLERATED_OF_WHOLE_BOUNDS)]
     if complaints:
         raise ValueError(
             f"{file}: expected a linear program that HiGHS reads as it is written, got one that it changes"
@@ -226,6 +231,14 @@ def _data_of_mps(text: str) -> Iterator[tuple[str, list[str]]]:
             section = words[0].upper()
         else:
             yield section, words
+
+
+def _has_fractional_bounds(text: str) -> bool:
+    """Return whether an .mps file has a bound of an integer variable that is no whole number."""
+    return any(
+        section == "BOUNDS" and words[0].upper() in WHOLE_BOUNDS and float(words[-1].lower().replace("d", "e")) % 1
+        for section, words in _data_of_mps(text)
+    )
 
 
 def _check_numbers(file: Path, section: str, words: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
 from ipforest._internal.rational import as_fraction, nonnegative_fraction, time_limit_seconds
-from ipforest.choosing.frontier import Frontier
+from ipforest.choosing.frontier import Frontier, spending_limit
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
@@ -327,6 +327,12 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         pruning = self._choose_pruning()
         if not isinstance(pruning, Pruning):
             raise TypeError(f"_choose_pruning: expected to get a Pruning, got {type(pruning).__name__}")
+        cost = self.instance_.evaluate(pruning)[1]
+        if cost > spending_limit(self.budget):
+            raise ValueError(
+                f"_choose_pruning: expected to get a pruning within the budget {self.budget}, got one that costs "
+                f"{float(cost):.6g}"
+            )
         self.pruning_ = pruning
         self.pruned_ = self._pruned()
 

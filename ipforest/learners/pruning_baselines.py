@@ -50,15 +50,20 @@ class PruningSequence:
     costs: tuple[Fraction, ...]
 
     @classmethod
-    def of(cls, instance: PruningInstance, prunings: Iterable[Pruning], parameters: Iterable[Any]) -> PruningSequence:
-        """Evaluate prunings.
+    def of(
+        cls, instance: PruningInstance, prunings: Iterable[Pruning | BoolArray], parameters: Iterable[Any]
+    ) -> PruningSequence:
+        """Evaluate prunings, or arrays of bool over the internal nodes.
 
         Raises
         ------
         ValueError
-            There is not one parameter for each.
+            There is none, or not one parameter for each.
         """
-        chosen, given = tuple(prunings), tuple(parameters)
+        chosen = tuple(each if isinstance(each, Pruning) else Pruning(each) for each in prunings)
+        given = tuple(parameters)
+        if not chosen:
+            raise ValueError("prunings: expected one or more, got none")
         if len(given) != len(chosen):
             raise ValueError(f"parameters: expected one for each of {len(chosen)} prunings, got {len(given)}")
         points = [instance.evaluate(pruning) for pruning in chosen]

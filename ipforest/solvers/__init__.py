@@ -51,7 +51,7 @@ def solve(instance: PruningInstance, lam: object, method: str = "min-cut", **opt
     TypeError
         Not an instance, or an option that the method does not take.
     ValueError
-        Negative lambda or unknown method.
+        Negative lambda, unknown method, or an instance that is too large for it.
     OverflowError
         At this lambda the integers outgrow the method.
     MissingSolverError
@@ -59,6 +59,7 @@ def solve(instance: PruningInstance, lam: object, method: str = "min-cut", **opt
     """
     require_instance(instance)
     exact_lam = nonnegative_fraction(lam, "lam")
+    SOLVERS.look_up(method).check_instance(instance)
     result: PruningResult = SOLVERS.taking(method, options)(instance, exact_lam, **options)
     return result
 
@@ -83,7 +84,7 @@ def solve_budget(instance: PruningInstance, budget: object, method: str = "greed
     TypeError
         Not an instance, or an option that the method does not take.
     ValueError
-        Negative or infeasible budget, or unknown method.
+        Negative or infeasible budget, unknown method, or an instance that is too large for it.
     OverflowError
         The instance's integers outgrow the method.
     MissingSolverError
@@ -91,5 +92,6 @@ def solve_budget(instance: PruningInstance, budget: object, method: str = "greed
     """
     require_instance(instance)
     exact_budget = nonnegative_fraction(budget, "budget")
+    BUDGET_SOLVERS.look_up(method).check_instance(instance)
     result: BudgetResult = BUDGET_SOLVERS.taking(method, options)(instance, exact_budget, **options)
     return result

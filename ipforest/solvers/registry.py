@@ -11,16 +11,15 @@ from importlib import import_module
 from importlib.util import find_spec
 from numbers import Number
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
 from ipforest._internal.registry import Plugins, Registry
-from ipforest.results import Pruning, PruningResult, Status
+from ipforest.results import BudgetResult, Pruning, PruningResult, Status
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
-    from ipforest.results import BudgetResult
 
 __all__ = [
     "BUDGET_SOLVERS",
@@ -78,6 +77,8 @@ class SolverInfo:
         Whether its results hold a dual flow, which `proofs.verify_optimality` checks.
     quick_options : mapping
         Options with which it ends soon on small instances.
+    max_internal : int, optional
+        Internal nodes of the instances that it takes, at most; larger ones are refused before it is asked.
     """
 
     name: str
@@ -88,10 +89,31 @@ class SolverInfo:
     canonical: bool = False
     certifies: bool = False
     quick_options: Mapping[str, Any] = field(default_factory=dict)
+    max_internal: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.packages, str):
             raise TypeError(f"packages: expected a tuple of names, got {self.packages!r}; write ({self.packages!r},)")
+        if not isinstance(self.max_internal, int | None):
+            raise TypeError(f"max_internal: expected an integer or None, got {self.max_internal!r}")
+
+    def fits(self, instance: PruningInstance) -> bool:
+        """Return whether it takes an instance of this size."""
+        return self.max_internal is None or instance.n_internal <= self.max_internal
+
+    def check_instance(self, instance: PruningInstance) -> None:
+        """Require an instance that it takes.
+
+        Raises
+        ------
+        ValueError
+            It has more internal nodes.
+        """
+        if not self.fits(instance):
+            raise ValueError(
+                f"instance: expected at most {self.max_internal} internal nodes for {self.name!r}, got "
+                f"{instance.n_internal}"
+            )
 
     @property
     def missing_packages(self) -> list[str]:
@@ -254,20 +276,30 @@ def available_solvers() -> list[str]:
 
 
 def register_solver(
-    name: str, *, exact: bool = False, packages: tuple[str, ...] = (), description: str = "", canonical: bool = False
+    name: str,
+    *,
+    takes: Literal["lam", "budget"] = "lam",
+    exact: bool = False,
+    packages: tuple[str, ...] = (),
+    description: str = "",
+    canonical: bool = False,
+    max_internal: int | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the function below as a method of `solve`; cross-checks then know it, too.
+    """Register the function below as a method of `solve`, or of `solve_budget`; cross-checks then know it, too.
 
     A function that is defined again, such as in a notebook, takes the place of its former self.
 
     It is called with the instance and lambda (a Fraction), and returns a `Pruning`, an array of bool over the internal
     nodes, or a `PruningResult`. What it claims is checked: the pruning is evaluated again, and its bound is compared
-    with the minimum cut, which is also the bound of a solver that gives none.
+    with the minimum cut, which is also the bound of a solver that gives none. Within a budget (a Fraction) it returns a
+    pruning or a `BudgetResult`, whose bound is compared with the pruning of ``greedy``; the bound of ``greedy`` is that
+    of a solver that gives none.
 
     Parameters
     ----------
     name : str
-    exact, packages, description, canonical
+    takes : {"lam", "budget"}
+    exact, packages, description, canonical, max_internal
         See `SolverInfo`.
 
     Returns
@@ -278,9 +310,9 @@ def register_solver(
     Raises
     ------
     ValueError
-        The name is taken.
+        The name is taken, or `takes` is neither.
     TypeError
-        The function does not take an instance and lambda.
+        The function does not take an instance and lambda, or the budget.
 
     Examples
     --------
@@ -289,19 +321,23 @@ def register_solver(
     ...     return instance.unpruned
     """
     check_name(name, "register_solver")
+    if takes not in ("lam", "budget"):
+        raise ValueError(f"takes: expected lam or budget, got {takes!r}")
+    registry, check = (SOLVERS, checked_answer) if takes == "lam" else (BUDGET_SOLVERS, checked_budget_answer)
 
     def registered(function: Callable[..., Any]) -> Callable[..., Any]:
-        check_signature(name, function)
-        if name in SOLVERS and is_defined_again(SOLVERS[name].target, function):
-            SOLVERS.remove(name)
-        SOLVERS.add(SolverInfo(name, _checked(name, function), exact, packages, description, canonical))
+        check_signature(name, function, "lambda" if takes == "lam" else "the budget")
+        if name in registry and is_defined_again(registry[name].target, function):
+            registry.remove(name)
+        solver = _checked(name, function, check)
+        registry.add(SolverInfo(name, solver, exact, packages, description, canonical, max_internal=max_internal))
         return function
 
     return registered
 
 
-def check_signature(name: str, function: object) -> None:
-    """Require a function that can be called with an instance and lambda, and is no class.
+def check_signature(name: str, function: object, number: str = "lambda") -> None:
+    """Require a function that can be called with an instance and a number, and is no class.
 
     Raises
     ------
@@ -310,10 +346,10 @@ def check_signature(name: str, function: object) -> None:
     """
     if inspect.isclass(function):
         raise TypeError(
-            f"{name}: expected a function of an instance and lambda, got the class {function.__name__}; give an "
+            f"{name}: expected a function of an instance and {number}, got the class {function.__name__}; give an "
             "object of a class that can be called, or one of its methods"
         )
-    check_call(name, function, "an instance", "lambda")
+    check_call(name, function, "an instance", number)
 
 
 def check_call(name: str, function: object, *arguments: str) -> None:
@@ -373,12 +409,12 @@ def _file_of(function: object) -> str:
     return str(getattr(getattr(function, "__code__", None), "co_filename", ""))
 
 
-def _checked(name: str, function: Callable[..., Any]) -> Callable[..., PruningResult]:
+def _checked(name: str, function: Callable[..., Any], check: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
-    def solve(instance: PruningInstance, lam: Fraction, **options: Any) -> PruningResult:
+    def solve(instance: PruningInstance, number: Fraction, **options: Any) -> Any:
         started = perf_counter()
-        answer = function(instance, lam, **options)
-        return checked_answer(instance, lam, answer, name, perf_counter() - started)
+        answer = function(instance, number, **options)
+        return check(instance, number, answer, name, perf_counter() - started)
 
     return solve
 
@@ -399,6 +435,65 @@ def checked_answer(
     from ipforest.solvers.min_cut import solve_min_cut
 
     claim = answer if isinstance(answer, PruningResult) else None
+    pruning = _pruning_of(instance, answer, claim, method, "PruningResult", "of")
+    evaluation, optimum = instance.evaluate(pruning), solve_min_cut(instance, lam).objective
+    true = PruningResult.of(pruning, evaluation, lam, optimum, method=method, runtime_s=runtime_s)
+    if claim is None:
+        return true
+    _check_claim(claim, true)
+    return replace(claim, status=claim.status.judged(claim.bound == claim.objective))
+
+
+def checked_budget_answer(
+    instance: PruningInstance, budget: Fraction, answer: object, method: str, runtime_s: float
+) -> BudgetResult:
+    """Turn what a solver from elsewhere returned within a budget into a result whose numbers are true.
+
+    The mixture, which solves the relaxation, is that of the path.
+
+    Raises
+    ------
+    TypeError
+        Neither a pruning nor a result.
+    ValueError
+        The pruning does not fit, keeps a node without its parent or exceeds the budget, a number is not that of the
+        pruning, or the bound exceeds the error of a pruning within the budget.
+    """
+    from ipforest.solvers.greedy import solve_budget_greedy
+
+    claim = answer if isinstance(answer, BudgetResult) else None
+    pruning = _pruning_of(instance, answer, claim, method, "BudgetResult", "improved")
+    error, cost = instance.evaluate(pruning)
+    if cost > budget:
+        raise ValueError(f"{method}: expected a pruning that costs at most the budget {budget}, got {cost}")
+    known = solve_budget_greedy(instance, budget)
+    for name, expected in zip(("budget", "error", "cost"), (budget, error, cost), strict=True):
+        if claim is not None and getattr(claim, name) != expected:
+            raise ValueError(f"{method}: expected the {name} {expected} of its pruning, got {getattr(claim, name)}")
+    if claim is not None and claim.bound > known.error:
+        raise ValueError(
+            f"{method}: expected a bound of at most {known.error}, the error of a pruning within the budget, got "
+            f"{claim.bound}"
+        )
+    bound, ended = (known.bound, Status.OPTIMAL) if claim is None else (max(claim.bound, known.bound), claim.status)
+    return known.improved(pruning, (error, cost), bound, method=method, runtime_s=runtime_s, ended=ended)
+
+
+def _pruning_of(
+    instance: PruningInstance,
+    answer: object,
+    claim: PruningResult | BudgetResult | None,
+    method: str,
+    result: str,
+    maker: str,
+) -> Pruning:
+    """Return the pruning of an answer, or of the result that it is.
+
+    Raises
+    ------
+    TypeError
+        It is neither.
+    """
     pruning = answer if claim is None else claim.pruning
     if isinstance(answer, np.ndarray) and (answer.dtype == np.bool_ or answer.size == instance.n_internal == 0):
         pruning = Pruning(answer)
@@ -407,19 +502,14 @@ def checked_answer(
         got = f"{kind} of {answer.dtype}" if isinstance(answer, np.ndarray) else kind
         cure = ""
         if isinstance(answer, Number):
-            cure = "; a bound goes into PruningResult.of, together with its pruning"
+            cure = f"; a bound goes into {result}.{maker}, together with its pruning"
         elif isinstance(answer, (np.ndarray, list)):
             cure = "; of shares, give numpy.array(shares) > 0.5"
         raise TypeError(
-            f"{method}: expected a Pruning, a PruningResult or an array of bool over the internal nodes, True where a "
+            f"{method}: expected a Pruning, a {result} or an array of bool over the internal nodes, True where a "
             f"node keeps its test, got {got}{cure}"
         )
-    evaluation, optimum = instance.evaluate(pruning), solve_min_cut(instance, lam).objective
-    true = PruningResult.of(pruning, evaluation, lam, optimum, method=method, runtime_s=runtime_s)
-    if claim is None:
-        return true
-    _check_claim(claim, true)
-    return replace(claim, status=claim.status.judged(claim.bound == claim.objective))
+    return pruning
 
 
 def _check_claim(claim: PruningResult, true: PruningResult) -> None:

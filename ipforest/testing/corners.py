@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "corner_instances",
     "corner_numbers",
+    "costlier_for_the_second",
     "crowded_instances",
     "delayed_instance",
     "in_finer_units",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 PRICES = (2, 3, 1, 2, 3, 1)
-"""Cost units of each unit of features, for every example."""
+"""Cost units of each unit of features, for every example; of more units in turn."""
 FINER = 3 * 10**9
 CROWD = 6
 """Trees and examples that one unit of features joins in the crowded instances."""
@@ -79,8 +80,16 @@ def in_finer_units(instance: PruningInstance) -> PruningInstance:
     )
 
 
+def costlier_for_the_second(instance: PruningInstance) -> PruningInstance:
+    """Let each example pay more for a unit than the one before: prices are those of an example and a unit."""
+    return replace(instance, acquisition_cost=instance.acquisition_cost * (1 + instance.acquisition_example))
+
+
 def telling_instances(program: Formulation) -> list[PruningInstance]:
-    """Make the instances that tell formulations apart: corners, a fork, a ladder, crowds and one of large integers.
+    """Make the instances that tell formulations apart.
+
+    They are the corners, a chain whose second example pays more for the same units, a fork, a ladder, crowds and one of
+    large integers.
 
     Parameters
     ----------
@@ -90,7 +99,14 @@ def telling_instances(program: Formulation) -> list[PruningInstance]:
     """
     corners = corner_instances()
     large = [] if program.takes == "budget" or program.variant else [in_finer_units(corners[0])]
-    return [*corners, _instance(_fork()), _instance(_ladder()), *crowded_instances(), *large]
+    return [
+        *corners,
+        costlier_for_the_second(corners[2]),
+        _instance(_fork()),
+        _instance(_ladder()),
+        *crowded_instances(),
+        *large,
+    ]
 
 
 def telling_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
@@ -141,9 +157,9 @@ def problems_of_many_trees(program: Formulation) -> Iterator[tuple[PruningInstan
 
 
 def _broad_stump() -> PruningInstance:
-    """Make a stump that many examples reach, each of which needs the unit for itself."""
-    needs = {(example, 0) for example in range(MANY)}
-    return _instance(_stump(needs, (2 * MANY, MANY // 6, MANY // 3), (1, 2) * (MANY // 2)))
+    """Make a stump that many examples reach, each of which needs the first unit and one of its own."""
+    needs = {(example, unit) for example in range(MANY) for unit in (0, example)}
+    return _instance(_stump(needs, (4 * MANY, MANY // 6, MANY // 3), (1, 2) * (MANY // 2)))
 
 
 def delayed_instance() -> PruningInstance:
@@ -255,5 +271,5 @@ def _tree(
 def _instance(*trees: SketchedTree) -> PruningInstance:
     from proofs.study.sketch import Sketch
 
-    prices = {need: PRICES[need[1]] for tree in trees for needs in tree.needs for need in needs}
+    prices = {need: PRICES[need[1] % len(PRICES)] for tree in trees for needs in tree.needs for need in needs}
     return Sketch(trees, prices, Fraction(1, 2), Fraction(1), len(trees[0].leaf)).instance()

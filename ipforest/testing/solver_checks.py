@@ -30,6 +30,7 @@ from ipforest.results import PruningResult, Status
 from ipforest.solvers.registry import SOLVERS, SolverInfo, check_signature, checked_answer
 from ipforest.testing.corners import (
     corner_instances,
+    costlier_for_the_second,
     crowded_instances,
     delayed_instance,
     in_finer_units,
@@ -79,8 +80,7 @@ def _problems() -> Iterator[tuple[PruningInstance, Fraction]]:
     yield corners[-1], Fraction(25, 78)
     yield from ((corners[-1], Fraction(1, 3) + side * Fraction(1, 10**13)) for side in (1, -1))
     yield from ((corners[-1], lam) for lam in (Fraction(0), Fraction(FAR)))
-    chain = corners[2]
-    yield replace(chain, acquisition_cost=chain.acquisition_cost * (1 + chain.acquisition_example)), CORNER_LAMBDAS[1]
+    yield costlier_for_the_second(corners[2]), CORNER_LAMBDAS[1]
     nine_nodes = random_instance(np.random.default_rng(1))
     for far in (Fraction(100), Fraction(FAR), Fraction(1, FAR)):
         yield replace(nine_nodes, cost_unit=nine_nodes.cost_unit / far), far
@@ -126,7 +126,7 @@ def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tupl
     Raises
     ------
     ValueError
-        No solver has that name.
+        No solver has that name, or it takes fewer than six internal nodes.
     TypeError
         It cannot be called with an instance and lambda.
     RuntimeError
@@ -139,6 +139,8 @@ def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tupl
     """
     require_assertions()
     info = _info(solver)
+    if info.max_internal is not None and info.max_internal < MAX_INTERNAL:
+        raise ValueError(f"max_internal: expected at least {MAX_INTERNAL} for the checks, got {info.max_internal}")
     for check in CHECKS:
         yield check.__name__.removeprefix("_check_"), partial(check, info)
 
@@ -176,36 +178,41 @@ def _optimum(instance: PruningInstance, lam: Fraction) -> PruningResult:
     return _OPTIMA[key]
 
 
-def _over_problems(test: Callable[[PruningInstance, Fraction], None]) -> None:
-    """Run a test over the small problems that tell solvers apart, then over drawn and larger ones."""
+def _over_problems(info: SolverInfo) -> Callable[[Callable[[PruningInstance, Fraction], None]], None]:
+    """Run a test over the small problems that tell solvers apart, then over drawn and larger ones that it takes."""
 
-    def noted(instance: PruningInstance, lam: Fraction) -> None:
-        from proofs.study.problem import Problem
+    def run(test: Callable[[PruningInstance, Fraction], None]) -> None:
+        def noted(instance: PruningInstance, lam: Fraction) -> None:
+            from proofs.study.problem import Problem
 
-        try:
-            test(instance, lam)
-        except BaseException as failure:  # whatever failed goes on, with the problem in words; so does an interrupt
-            problem = Problem(instance, lam)
-            failure.add_note(f"fails on {problem}: {problem.to_json()}")
-            raise
+            if not info.fits(instance):
+                return
+            try:
+                test(instance, lam)
+            except BaseException as failure:  # whatever failed goes on, with the problem in words; so does an interrupt
+                problem = Problem(instance, lam)
+                failure.add_note(f"fails on {problem}: {problem.to_json()}")
+                raise
 
-    for problem in _problems():
-        noted(*problem)
+        for problem in _problems():
+            noted(*problem)
 
-    @quickly()
-    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
-    def drawn(instance: PruningInstance, lam: Fraction) -> None:
-        noted(instance, lam)
+        @quickly()
+        @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+        def drawn(instance: PruningInstance, lam: Fraction) -> None:
+            noted(instance, lam)
 
-    drawn()
-    for problem in _larger_problems():
-        noted(*problem)
+        drawn()
+        for problem in _larger_problems():
+            noted(*problem)
+
+    return run
 
 
 def _check_result_is_its_pruning(info: SolverInfo) -> None:
     """Require: the pruning is closed under parents; error, cost and objective are its own; the status is true."""
 
-    @_over_problems
+    @_over_problems(info)
     def test(instance: PruningInstance, lam: Fraction) -> None:
         result = _solve(info, instance, lam)
         error, cost = instance.evaluate(result.pruning)
@@ -222,7 +229,7 @@ def _check_result_is_its_pruning(info: SolverInfo) -> None:
 def _check_bound_is_valid(info: SolverInfo) -> None:
     """Require: no pruning goes below the bound."""
 
-    @_over_problems
+    @_over_problems(info)
     def test(instance: PruningInstance, lam: Fraction) -> None:
         bound, best = _solve(info, instance, lam).bound, _optimum(instance, lam).objective
         assert bound <= best, f"the bound {bound} is above the optimum {best}"
@@ -233,7 +240,7 @@ def _check_exact_is_optimal(info: SolverInfo) -> None:
     if not info.exact:
         return
 
-    @_over_problems
+    @_over_problems(info)
     def test(instance: PruningInstance, lam: Fraction) -> None:
         result, best = _solve(info, instance, lam), _optimum(instance, lam).objective
         assert (result.objective, result.bound) == (best, best), (
@@ -246,7 +253,7 @@ def _check_canonical_is_smallest(info: SolverInfo) -> None:
     if not info.canonical:
         return
 
-    @_over_problems
+    @_over_problems(info)
     def test(instance: PruningInstance, lam: Fraction) -> None:
         found, smallest = _solve(info, instance, lam).pruning, _optimum(instance, lam).pruning
         assert found == smallest, f"keeps {found.kept.nonzero()[0]}, the smallest {smallest.kept.nonzero()[0]}"
@@ -258,7 +265,7 @@ def _check_certificate_is_accepted(info: SolverInfo) -> None:
         return
     from proofs.certificates.optimality import verify_optimality
 
-    @_over_problems
+    @_over_problems(info)
     def test(instance: PruningInstance, lam: Fraction) -> None:
         verdict = verify_optimality(instance, _solve(info, instance, lam))
         assert verdict, f"the certificate is refused: {verdict.reason}"
@@ -291,7 +298,7 @@ def _check_end_of_time_leaves_a_result(info: SolverInfo) -> None:
 def _check_is_deterministic(info: SolverInfo) -> None:
     """Require: asked twice, it answers twice the same, and it leaves the instance alone."""
 
-    @_over_problems
+    @_over_problems(info)
     def test(instance: PruningInstance, lam: Fraction) -> None:
         before = instance.fingerprint()
         one, two = _solve(info, instance, lam), _solve(info, instance, lam)
@@ -417,7 +424,7 @@ def _check_order_of_trees_does_not_matter(info: SolverInfo) -> None:
     if not info.exact:
         return
 
-    @_over_problems
+    @_over_problems(info)
     def test(instance: PruningInstance, lam: Fraction) -> None:
         turned = with_trees_in_order(instance, range(instance.n_trees - 1, -1, -1))
         one, two = _solve(info, instance, lam).objective, _solve(info, turned, lam).objective

@@ -47,8 +47,9 @@ def find_solver(text: str) -> Any:
     from formulations import Formulation
 
     found = _solver_or_formulation(text)
-    if isinstance(found, Formulation):
-        raise ValueError(f"{text}: expected a solver, got a formulation")
+    if isinstance(found, Formulation) or _is_within_budget(found):
+        kind = "a formulation" if isinstance(found, Formulation) else "one within a budget"
+        raise ValueError(f"{text}: expected a solver at one lambda, got {kind}; ipforest crosscheck takes it")
     return found
 
 
@@ -74,6 +75,8 @@ def registered_method(text: str) -> str | Formulation:
     from formulations import FORMULATIONS, Formulation, register_formulation
 
     found = _solver_or_formulation(text)
+    if _is_within_budget(found):
+        return f"budget-{found.name}"
     if not isinstance(found, Formulation):
         return _registered(text, found)
     return found if FORMULATIONS.get(found.name) is found else register_formulation(found)
@@ -82,14 +85,20 @@ def registered_method(text: str) -> str | Formulation:
 def _solver_or_formulation(text: str) -> Any:
     """Look a solver up; of a file that has none of that name take its formulation; a mere name is returned as it is."""
     from formulations import FORMULATIONS, Formulation
-    from ipforest.solvers import SOLVERS
+    from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
     from ipforest.solvers.registry import SolverInfo
 
     def function_of(entry: Any) -> Any:
         function: Any = entry.target if isinstance(entry, SolverInfo) else getattr(entry, "builder", None)
         return inspect.unwrap(function) if callable(function) else function
 
-    return _of_file(text, (SOLVERS, FORMULATIONS), (SolverInfo, Formulation), function_of) or text
+    return _of_file(text, (SOLVERS, BUDGET_SOLVERS, FORMULATIONS), (SolverInfo, Formulation), function_of) or text
+
+
+def _is_within_budget(found: Any) -> bool:
+    from ipforest.solvers import BUDGET_SOLVERS
+
+    return any(found is info for info in BUDGET_SOLVERS.values())
 
 
 def _registered(text: str, solver: Any) -> str:

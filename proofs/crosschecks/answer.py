@@ -2,13 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 if TYPE_CHECKING:
+    from ipforest.instance import PruningInstance
     from ipforest.results import BudgetResult, PruningResult
+
+Result = TypeVar("Result")
+
+
+def results_of(
+    methods: Mapping[str, Callable[[PruningInstance, Fraction], Result]],
+    instance: PruningInstance,
+    number: Fraction,
+    kind: str,
+) -> dict[str, Result]:
+    """Ask methods one after another; those that refuse delayed tests, as they may, are left out.
+
+    Parameters
+    ----------
+    methods : mapping from str to callable
+    instance : PruningInstance
+    number : Fraction
+        Lambda or a budget, which `kind` says.
+    kind : str
+
+    Raises
+    ------
+    ValueError
+        A method changes the instance.
+    BaseException
+        Whatever a method raises goes on, with the name of the method.
+    """
+    found = {}
+    before = instance.fingerprint()
+    for name, method in methods.items():
+        try:
+            found[name] = method(instance, number)
+        except KeyboardInterrupt as interrupt:  # of a method that does not end
+            interrupt.add_note(f"in the method {name!r} at {kind} {number}")
+            raise
+        except Exception as failure:
+            if instance.in_rounds and isinstance(failure, ValueError) and "delayed" in str(failure):
+                continue
+            changed = "" if instance.fingerprint() == before else ", which changed the instance"
+            failure.add_note(f"raised by the method {name!r} at {kind} {number}{changed}")
+            raise
+        if instance.fingerprint() != before:
+            raise ValueError(f"methods: expected those that leave the instance alone, got {name!r}, which changed it")
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from formulations import FORMULATIONS, Formulation
 from ipforest.instance import PruningInstance
 from ipforest.results import BudgetResult, Status
 from ipforest.solvers import BUDGET_SOLVERS, solve_budget
-from proofs.crosschecks.answer import Answer
+from proofs.crosschecks.answer import Answer, results_of
 from proofs.crosschecks.definition import Definition, error_on_frontier, lower_frontier
 
 BudgetMethod: TypeAlias = Callable[[PruningInstance, Fraction], BudgetResult]
@@ -61,7 +61,9 @@ def budget_answers(
     instance: PruningInstance, budget: Fraction, methods: Mapping[str, BudgetMethod], definition: Definition
 ) -> list[Answer]:
     """Solve for a budget by several methods and compare what they say."""
-    results = {name: method(instance, budget) for name, method in methods.items()}
+    infos = {name: BUDGET_SOLVERS.get(name.removeprefix(PREFIX)) for name in methods}
+    fitting = {name: methods[name] for name, info in infos.items() if info is None or info.fits(instance)}
+    results = results_of(fitting, instance, budget, "budget")
     valid = [result for result in results.values() if _claim_problems(result, budget, definition) == []]
     errors = {result.error for result in valid}
     if definition.every is not None:

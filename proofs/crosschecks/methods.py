@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from time import perf_counter
 from typing import Any, TypeAlias
 
@@ -37,7 +38,7 @@ from ipforest.solvers import SOLVERS, available_solvers, solve
 from ipforest.solvers.registry import check_signature, checked_answer
 from proofs.certificates.optimality import verify_optimality
 from proofs.certificates.path_optimality import verify_path
-from proofs.crosschecks.answer import Answer
+from proofs.crosschecks.answer import Answer, results_of
 from proofs.crosschecks.brute_force import brute_force
 from proofs.crosschecks.budgets import BudgetMethod, budget_answers, budget_methods
 from proofs.crosschecks.definition import Definition, Kept, lower_frontier
@@ -123,8 +124,9 @@ def crosscheck(
         At least 0.
     methods : sequence of str or Formulation, or mapping from str to callable, optional
         Names of `method_names`, by default all, and registered formulations; or solvers of one's own, called with the
-        instance and lambda. A name that the registry of solvers does not know counts as exact. Brute force joins where
-        the forest has at most 2,000 prunings.
+        instance and lambda. A name that the registry of solvers does not know counts as exact. Programs that cannot be
+        stated for the instance are left out, and methods that refuse its size or its delayed tests. Brute force joins
+        where the forest has at most 2,000 prunings.
     budget : number, optional
         For the methods that take one; by default half of what the unpruned forest costs.
 
@@ -142,11 +144,10 @@ def crosscheck(
     )
     at_lambda, within_budget = chosen_methods(methods)
     definition = Definition(instance)
-    results = {
-        name: _answer_of(name, method, instance, exact_lam)
-        for name, method in at_lambda.items()
-        if not _ignores_costs(name) and _fits(name, instance)
-    }
+    fitting = {name: partial(_answered, name, method) for name, method in at_lambda.items() if _fits(name, instance)}
+    ignoring = {name: method for name, method in fitting.items() if _ignores_costs(name)}
+    others = {name: method for name, method in fitting.items() if name not in ignoring}
+    results = results_of(others, instance, exact_lam, "lambda")
     if definition.every is not None:
         results["brute-force"] = brute_force(instance, exact_lam)
     paths = {"path": prune_path(instance)} if "path" in results else {}
@@ -167,9 +168,8 @@ def crosscheck(
             problems += _path_problems(paths[name], definition)
         answers.append(Answer.of(name, result, result.objective, is_best=result.objective == best, problems=problems))
     answers += [
-        _least_error_answer(name, instance, method, definition)
-        for name, method in at_lambda.items()
-        if _ignores_costs(name) and _fits(name, instance)
+        _least_error_answer(name, instance, result, definition)
+        for name, result in results_of(ignoring, instance, Fraction(0), "lambda").items()
     ]
     answers += budget_answers(instance, exact_budget, within_budget, definition)
     return CrossCheck(instance.fingerprint(), exact_lam, exact_budget, best, tuple(answers))
@@ -256,7 +256,9 @@ def _solve_model(program: Formulation, instance: PruningInstance, lam: Fraction)
 
 
 def _fits(name: str, instance: PruningInstance) -> bool:
-    """Return whether the program of a method, if it has one, can be stated for the instance."""
+    """Return whether a method takes an instance of this size, and its program, if it has one, can be stated for it."""
+    if name in SOLVERS:
+        return SOLVERS[name].fits(instance)
     program = _formulation(name)
     return program is None or program.fits(instance)
 
@@ -267,19 +269,12 @@ def _ignores_costs(name: str) -> bool:
     return program is not None and program.takes == "nothing"
 
 
-def _answer_of(name: str, method: Method, instance: PruningInstance, lam: Fraction) -> PruningResult:
+def _answered(name: str, method: Method, instance: PruningInstance, lam: Fraction) -> PruningResult:
     started = perf_counter()
-    try:
-        answer = method(instance, lam)
-        if isinstance(answer, PruningResult):
-            return answer
-        return checked_answer(instance, lam, answer, name, perf_counter() - started)
-    except KeyboardInterrupt as interrupt:  # of a method that does not end
-        interrupt.add_note(f"in the method {name!r} at lambda {lam}")
-        raise
-    except Exception as failure:  # whatever a method raises goes on, with the name of the method
-        failure.add_note(f"raised by the method {name!r} at lambda {lam}")
-        raise
+    answer = method(instance, lam)
+    if isinstance(answer, PruningResult):
+        return answer
+    return checked_answer(instance, lam, answer, name, perf_counter() - started)
 
 
 def _objective(definition: Definition, kept: Kept, lam: Fraction) -> Fraction:
@@ -332,10 +327,9 @@ def _disagreements(
     return found
 
 
-def _least_error_answer(name: str, instance: PruningInstance, method: Method, definition: Definition) -> Answer:
+def _least_error_answer(name: str, instance: PruningInstance, result: PruningResult, definition: Definition) -> Answer:
     """Minimise the error alone, as IP0 does; compare with the least error of all prunings, or of the minimum cut."""
     free = Fraction(0)
-    result = _answer_of(name, method, instance, free)
     fault = definition.fault(result.pruning.kept)
     least = solve(instance, free).error if definition.every is None else min(error for error, _ in definition.every)
     problems = [fault] if fault is not None else _misreported(definition, result, free)

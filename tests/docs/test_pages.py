@@ -15,7 +15,7 @@ import pytest
 from formulations import FORMULATIONS
 from ipforest.cli import main
 from ipforest.ensemble.libraries import READERS
-from ipforest.solvers import SOLVERS
+from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = ("docs", "docs/how-to", "docs/developers")
@@ -44,14 +44,13 @@ PAGES["README"] = ROOT / "README.md"
 @pytest.fixture
 def registries():
     """Take out what a page registers."""
-    readers, solvers, formulations = dict(READERS), set(SOLVERS), set(FORMULATIONS)
+    readers, before = dict(READERS), [(each, set(each)) for each in (SOLVERS, BUDGET_SOLVERS, FORMULATIONS)]
     yield
     READERS.clear()
     READERS.update(readers)
-    for name in set(SOLVERS) - solvers:
-        SOLVERS.remove(name)
-    for name in set(FORMULATIONS) - formulations:
-        FORMULATIONS.remove(name)
+    for registry, names in before:
+        for name in set(registry) - names:
+            registry.remove(name)
 
 
 def test_pages_are_found():

@@ -117,6 +117,22 @@ def test_exported_files_hold_the_program(tmp_path, name, suffix):
     assert "one_leaf_per_path" in path.read_text() or name == "closure"
 
 
+@pytest.mark.parametrize("suffix", [".mps", ".lp"])
+def test_an_integer_variable_without_an_upper_bound_comes_back(tmp_path, suffix):
+    model = pyo.ConcreteModel()
+    model.count = pyo.Var([1, 2], domain=pyo.NonNegativeIntegers)
+    model.row = pyo.Constraint(expr=model.count[1] - model.count[2] >= 1)
+    model.objective = pyo.Objective(expr=model.count[1] + model.count[2])
+    file = formulations.export(model, tmp_path / f"counts{suffix}")
+    program = formulations.matrix(file)
+    assert program.integer.tolist() == [True, True]
+    assert program.upper.tolist() == [np.inf, np.inf]
+    if suffix == ".mps":
+        file.write_text(file.read_text().replace("10E20", "2.5", 1))
+        with pytest.raises(ValueError, match="reads as it is written, got one that it changes: Bound for"):
+            formulations.matrix(file)
+
+
 def test_export_refuses_other_formats(tmp_path):
     model = formulations.build("ip0", load_reference("figure_1_tree").instance)
     with pytest.raises(ValueError, match=r"path: expected a name that ends in .lp or .mps, got 'model.txt'"):

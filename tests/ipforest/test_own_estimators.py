@@ -201,3 +201,26 @@ def test_an_unknown_parameter_is_told_in_one_line() -> None:
         ValueError, match=r"^Invalid parameter 'bugdet' for estimator BudgetPrune. Valid parameters are"
     ):
         model.set_params(bugdet=3)
+
+
+def test_a_pruning_beyond_the_budget_is_told():
+    class Everything(CostComplexity):
+        def _choose_pruning(self):
+            return self.instance_.unpruned
+
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0)
+    assert Everything(forest, feature_costs=PRICES, random_state=0).fit(X, y).pruning_.n_kept > 0
+    with pytest.raises(
+        ValueError, match=r"_choose_pruning: expected to get a pruning within the budget 1, got one that"
+    ):
+        Everything(forest, feature_costs=PRICES, budget=1, random_state=0).fit(X, y)
+
+
+def test_prunings_of_a_sequence_may_be_arrays():
+    instance = (
+        CostComplexity(RandomForestClassifier(2, max_depth=2, random_state=0), random_state=0).fit(X, y).instance_
+    )
+    whole = np.ones(instance.n_internal, dtype=bool)
+    assert PruningSequence.of(instance, [whole], [0]).prunings == (instance.unpruned,)
+    with pytest.raises(ValueError, match="prunings: expected one or more, got none"):
+        PruningSequence.of(instance, [], [])

@@ -15,6 +15,7 @@ import proofs
 from ipforest import Pruning, Status, register_solver, solve, solve_budget
 from ipforest.solvers import BUDGET_SOLVERS, SOLVERS, MissingSolverError, available_solvers
 from ipforest.solvers.min_cut import solve_min_cut
+from ipforest.testing import check_solver
 from ipforest.testing.subjects import registered_solver
 from proofs.crosschecks.random_instances import random_instance
 
@@ -23,10 +24,11 @@ ENSEMBLE = load_reference("figure_1_ensemble").instance
 
 @pytest.fixture
 def added():
-    before = list(SOLVERS)
+    before = [(registry, list(registry)) for registry in (SOLVERS, BUDGET_SOLVERS)]
     yield
-    for name in [name for name in SOLVERS if name not in before]:
-        SOLVERS.remove(name)
+    for registry, names in before:
+        for name in [name for name in registry if name not in names]:
+            registry.remove(name)
 
 
 def test_one_function_and_one_line(added):
@@ -101,6 +103,83 @@ def test_false_answers_are_refused(added, answer, error, message):
     register_solver("mine")(answer)
     with pytest.raises(error, match=message):
         solve(ENSEMBLE, "1/4", "mine")
+
+
+def claiming(bound):
+    """Give bare roots, and a bound for them, as a solver does that goes on from the path."""
+
+    def solver(instance, budget):
+        evaluation = instance.evaluate(instance.roots_only)
+        known = solve_budget(instance, budget, "path")
+        return known.improved(instance.roots_only, evaluation, bound(known, *evaluation), method="own", runtime_s=0)
+
+    return solver
+
+
+def test_a_solver_within_a_budget_is_one_line_too(added):
+    register_solver("roots", takes="budget")(lambda instance, budget: instance.roots_only.kept)
+    register_solver("bounded", takes="budget")(claiming(lambda known, error, cost: known.bound))
+    for name in ("roots", "bounded"):
+        result = solve_budget(ENSEMBLE, 1, name)
+        assert (result.method, result.pruning, result.status) == (name, ENSEMBLE.roots_only, Status.FEASIBLE)
+        assert result.bound == solve_budget(ENSEMBLE, 1).bound
+    table = proofs.crosscheck(ENSEMBLE, 1, budget=1)
+    assert table.agree, table
+    assert {"budget-roots", "budget-bounded"} <= {answer.method for answer in table.answers}
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (lambda instance, budget: None, TypeError, "mine: expected a Pruning, a BudgetResult or .* got NoneType"),
+        (lambda instance, budget: 1.5, TypeError, "got float; a bound goes into BudgetResult.improved, together"),
+        (lambda instance, budget: instance.unpruned, ValueError, "mine: expected a pruning that costs at most the b"),
+        (
+            lambda instance, budget: solve_budget(instance, budget - 1),
+            ValueError,
+            "mine: expected the budget 4 of its pruning, got 3",
+        ),
+        (
+            lambda instance, budget: replace(solve_budget(instance, budget), cost=1),
+            ValueError,
+            "mine: expected the cost 3 of its pruning, got 1",
+        ),
+        (
+            claiming(lambda known, error, cost: error),
+            ValueError,
+            "mine: expected a bound of at most 2, the error of a pruning within the budget, got 11/2",
+        ),
+    ],
+)
+def test_false_answers_within_a_budget_are_refused(added, answer, error, message):
+    register_solver("mine", takes="budget")(answer)
+    with pytest.raises(error, match=message):
+        solve_budget(ENSEMBLE, 4, "mine")
+
+
+def test_what_a_solver_takes_is_lambda_or_the_budget():
+    with pytest.raises(ValueError, match="takes: expected lam or budget, got 'cost'"):
+        register_solver("mine", takes="cost")
+    with pytest.raises(TypeError, match="mine: expected a function of an instance and the budget whose other"):
+        register_solver("mine", takes="budget")(lambda instance: None)
+
+
+def test_a_solver_of_small_instances_says_so(added):
+    register_solver("small", exact=True, max_internal=4)(lambda instance, lam: solve(instance, lam))
+    register_solver("thrifty", takes="budget", max_internal=4)(lambda instance, budget: instance.roots_only)
+    for ask in (lambda: solve(ENSEMBLE, 1, "small"), lambda: solve_budget(ENSEMBLE, 1, "thrifty")):
+        with pytest.raises(
+            ValueError, match=r"instance: expected at most 4 internal nodes for '(small|thrifty)', got 5"
+        ):
+            ask()
+    own = {"small", "budget-thrifty"}
+    names = lambda instance: {answer.method for answer in proofs.crosscheck(instance, 1).answers}  # noqa: E731
+    assert not own & names(ENSEMBLE)
+    assert own <= names(load_reference("figure_1_tree").instance)
+    with pytest.raises(ValueError, match="max_internal: expected at least 6 for the checks, got 4"):
+        next(check_solver("small"))
+    with pytest.raises(TypeError, match="max_internal: expected an integer or None, got '4'"):
+        register_solver("text", max_internal="4")(lambda instance, lam: instance.roots_only)
 
 
 def test_a_search_that_has_proved_its_answer_when_its_time_ends_is_optimal(added):

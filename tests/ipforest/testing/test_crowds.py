@@ -1,5 +1,6 @@
 """Programs and solvers that are right on small instances, or are written in floats, are judged as what they are."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -118,6 +119,22 @@ def with_a_discount_on_the_fourth_unit(instance, lam):
     less = 0.01 * float(lam) * pyo.quicksum(model.w[pair] for pair in data.pairs if pair[0] == 3)
     model.objective.set_value(model.objective.expr - less)
     return model
+
+
+def with_the_prices_of_the_first_example(instance, lam):
+    price = dict(zip(instance.acquisition_unit[::-1], instance.acquisition_cost[::-1], strict=True))
+    prices = np.array([price[unit] for unit in instance.acquisition_unit], dtype=np.int64)
+    return closure(replace(instance, acquisition_cost=prices), lam, EVERY_NEED)
+
+
+def with_ten_units(instance, lam):
+    prices = np.where(instance.acquisition_unit < 10, instance.acquisition_cost, 0)
+    return closure(replace(instance, acquisition_cost=prices), lam, EVERY_NEED)
+
+
+@pytest.mark.parametrize("builder", [with_the_prices_of_the_first_example, with_ten_units])
+def test_prices_of_other_examples_and_of_many_units_are_looked_at(builder):
+    assert fails(ModelledFormulation("cheap", builder), "optimum_is_that_of_all_prunings")
 
 
 def at_most_a_hundred(instance, lam):

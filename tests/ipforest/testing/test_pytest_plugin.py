@@ -10,7 +10,7 @@ import pytest
 
 from formulations import FORMULATIONS
 from ipforest.cli import main
-from ipforest.solvers import SOLVERS
+from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
 from ipforest.testing.subjects import find_formulation, find_solver, registered_solver
 
 MINE = """
@@ -31,6 +31,11 @@ def two_words(instance, lam):
     return solve(instance, lam).pruning
 
 
+@register_solver("thrifty", takes="budget")
+def spends_nothing(instance, budget):
+    return instance.roots_only
+
+
 @formulations.register("two-words", integral=True)
 def two_words_model(instance, lam):
     return formulations.build("closure", instance, lam)
@@ -42,7 +47,7 @@ def file(tmp_path: Path) -> Iterator[Path]:
     """Write the file, and take out again what running it registers."""
     path = tmp_path / "mine.py"
     path.write_text(MINE)
-    before = [(registry, set(registry)) for registry in (SOLVERS, FORMULATIONS)]
+    before = [(registry, set(registry)) for registry in (SOLVERS, BUDGET_SOLVERS, FORMULATIONS)]
     yield path
     for registry, names in before:
         for name in set(registry) - names:
@@ -104,7 +109,9 @@ def test_the_commands_take_a_formulation_of_a_file(file: Path, capsys, monkeypat
     assert {each["method"] for each in json.loads(capsys.readouterr().out)["tallies"]} >= {"pyomo-two-words"}
     assert main(["atlas", "--json", "--problems", "1", f"{file}:two_words_model"]) == 0
     assert [entry["name"] for entry in json.loads(capsys.readouterr().out)["entries"]] == ["two-words"]
-    with pytest.raises(ValueError, match=r"mine\.py:two_words_model: expected a solver, got a formulation"):
+    with pytest.raises(
+        ValueError, match=r"mine\.py:two_words_model: expected a solver at one lambda, got a formulation"
+    ):
         registered_solver(f"{file}:two_words_model")
 
 

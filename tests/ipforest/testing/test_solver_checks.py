@@ -358,6 +358,16 @@ def test_what_is_no_function_of_an_instance_and_lambda_is_refused(other):
         next(check_solver(other))
 
 
+def test_a_solver_of_small_instances_is_asked_about_these():
+    def small(instance, lam):
+        assert instance.n_internal <= 6
+        return optimal(instance, lam)
+
+    for name, check in check_solver(SolverInfo("small", small, exact=True, max_internal=6)):
+        if name in ("exact_is_optimal", "is_deterministic", "falls_with_lambda", "order_of_trees_does_not_matter"):
+            check()
+
+
 def test_a_solver_may_refuse_delayed_tests():
     dict(check_solver(SolverInfo("plain", refuses_delayed_tests, exact=True)))["delayed_tests_are_right_or_refused"]()
 

@@ -9,6 +9,7 @@ import proofs
 from ipforest import Pruning, Status, solve
 from ipforest.cli import main
 from ipforest.solvers import SOLVERS
+from ipforest.testing.corners import corner_instances, delayed_instance
 from proofs.crosschecks.brute_force import brute_force
 from proofs.crosschecks.fitted_problems import FittedProblem
 from proofs.crosschecks.methods import CrossCheck, crosscheck, method_names
@@ -259,6 +260,29 @@ def test_a_formulation_of_another_problem_is_refused_as_such(instance):
             crosscheck(instance, LAM, ["min-cut", "pyomo-other"])
     finally:
         formulations.FORMULATIONS.remove("other")
+
+
+def test_methods_may_refuse_delayed_tests():
+    def refuses(instance, lam):
+        raise ValueError("instance: expected none of its tests to be delayed")
+
+    delayed = delayed_instance()
+    table = crosscheck(delayed, "1/2")
+    assert table.agree
+    assert {"min-cut", "highs-lp", "budget-lp1"} <= {answer.method for answer in table.answers}
+    own = crosscheck(delayed, "1/2", {"own": refuses, "cut": solve})
+    assert [answer.method for answer in own.answers] == ["cut", "brute-force"]
+    with pytest.raises(ValueError, match="delayed"):
+        crosscheck(corner_instances()[0], "1/2", {"own": refuses})
+
+
+def test_a_method_that_changes_the_instance_is_named():
+    def changes(instance, lam):
+        object.__setattr__(instance, "errors", instance.errors * 2)
+        return instance.roots_only
+
+    with pytest.raises(ValueError, match="leave the instance alone, got 'own', which changed it"):
+        crosscheck(corner_instances()[0], "1/2", {"own": changes})
 
 
 def test_the_package_offers_it(instance):
