@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import lcm
@@ -289,10 +289,6 @@ class FeatureCosts:
     def is_plain(self) -> bool:
         """Whether the features are what is priced, in that order, and not columns computed from it."""
         return np.array_equal(self.sources, np.arange(len(self.prices)))
-
-    def sources_of(self, features: Iterable[int]) -> list[int]:
-        """List the priced features from which some columns are computed, each once, ascending."""
-        return sorted({int(self.sources[feature]) for feature in features})
 
     @property
     def n_units(self) -> int:

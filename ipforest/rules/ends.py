@@ -74,10 +74,8 @@ class OrderNames:
     """Names units by the columns of the table that they bring."""
 
     def __init__(self, seller: Seller, names: Sequence[str] | None) -> None:
-        self._costs, self._names, self._features = seller.costs, names, seller.feature_names
+        self._names = seller.feature_names if names is None else names
 
     def __call__(self, unit: Unit) -> str:
         """Name the columns that a unit brings."""
-        if self._names is None:
-            return ", ".join(dict.fromkeys(self._features[feature] for feature in unit.features))
-        return ", ".join(self._names[source] for source in self._costs.sources_of(unit.features))
+        return ", ".join(dict.fromkeys(self._names[feature] for feature in unit.features))

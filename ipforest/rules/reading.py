@@ -20,6 +20,7 @@ from ipforest.rules.policy_reader import PolicyReader
 from ipforest.rules.rules import Rules, parts_of
 from ipforest.rules.tree_reader import TreeReader, single_tree
 from ipforest.session import Seller
+from ipforest.tabular.preprocessing import input_columns
 from ipforest.tabular.word_columns import names_in_words
 from ipforest.wrappers.pipeline import parted
 
@@ -71,7 +72,11 @@ def read_rules(
     """
     require_rows_in_order(X, y)
     buyer, prepare, names = parts_of(model)
-    seller = buyer._seller()
+    seller, columns = buyer._seller(), None
+    if names is not None:
+        sources = input_columns(parted(model).preprocessing, len(names))
+        inputs = np.split(sources.indices, sources.indptr[1:-1])
+        columns = [", ".join(names[place] for place in places) for places in inputs]
     if names is not None and not hasattr(buyer, "feature_names_in_"):
         seller = replace(seller, feature_names=tuple(names_in_words(parted(model).preprocessing, names)))
     rules = rules_of(
@@ -82,7 +87,7 @@ def read_rules(
         max_cost=buyer.max_cost,
         max_questions=max_questions,
         max_clauses=max_clauses,
-        names=names,
+        names=columns,
     )
     return replace(rules, prepare=prepare)
 
@@ -111,7 +116,7 @@ def rules_of(
     max_questions, max_clauses
         See `read_rules`.
     names : sequence of str, optional
-        Of the columns that `seller.costs` prices; by default those of the features.
+        Of what is ordered for each feature; by default those of the features.
     """
     if max_questions is not None:
         check_integer(max_questions, "max_questions", 1)

@@ -339,3 +339,26 @@ def steps(rules: Rules) -> list[Step]:
 
 def leaves(record: dict[str, Any]) -> list[dict[str, Any]]:
     return [leaf for below in record["below"] for leaf in leaves(below)] if record["below"] else [record]
+
+
+def orders_of(rules: Rules) -> set[str]:
+    """Name what is ordered at all steps."""
+    steps, named = [rules.first], set[str]()
+    while steps:
+        step = steps.pop()
+        named |= {order.name for order in step.orders}
+        steps += step.below
+    return named
+
+
+def test_orders_are_named_after_columns_of_the_table_whatever_the_prices_are_of() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"word": rng.choice(["x", "y"], 80), "age": rng.integers(20, 90, 80)})
+    y = (table.word == "x") & (table.age > 50)
+    encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["word"]), remainder="passthrough")
+    pruned = BudgetPrune(RandomForestClassifier(3, random_state=0), feature_costs=[1, 1, 2], budget=4, random_state=0)
+    assert orders_of(read_rules(make_pipeline(encoder, pruned).fit(table, y), table, y)) == {"word", "age"}
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
+    shared = FeatureCosts([1, 2]).for_columns([0, 0, 1])
+    model = BudgetPrune(RandomForestClassifier(3, random_state=0), feature_costs=shared, budget=3, random_state=0)
+    assert orders_of(read_rules(model.fit(frame, frame.a + frame.c > 0), frame)) == {"a, b", "c"}
