@@ -377,12 +377,12 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         return 1.0 if self.class_costs_ is None else price_of_a_mistake(self.class_costs_)
 
     def _warn_if_nothing_is_bought(self) -> None:
-        if self.budget is not None and self.choice_ + 1 < self.frontier_.cost.size:
-            following = self.frontier_.cost[self.choice_ + 1]
-            advice = f"the cheapest model that is better costs {following:.6g}"
+        cost, following = self.frontier_.cost[self.choice_], self.frontier_.cost[self.choice_ + 1 :]
+        if self.budget is not None and cost == 0 and following.size:
+            advice = f"the cheapest model that is better costs {following[0]:.6g}"
             if self.mixture_gain:
                 advice = f"{advice}; {self._hint_at_mixture}"
-            warn_if_nothing_is_bought(self.budget, float(self.frontier_.cost[self.choice_]), advice)
+            warn_if_nothing_is_bought(self.budget, float(cost), advice)
 
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers."""

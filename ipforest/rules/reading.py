@@ -74,11 +74,12 @@ def read_rules(
     buyer, prepare, names = parts_of(model)
     seller, columns = buyer._seller(), None
     if names is not None:
-        sources = input_columns(parted(model).preprocessing, len(names))
+        preprocessing = parted(model).preprocessing
+        sources = input_columns(preprocessing, len(names))
         inputs = np.split(sources.indices, sources.indptr[1:-1])
         columns = [", ".join(names[place] for place in places) for places in inputs]
-    if names is not None and not hasattr(buyer, "feature_names_in_"):
-        seller = replace(seller, feature_names=tuple(names_in_words(parted(model).preprocessing, names)))
+        if not hasattr(buyer, "feature_names_in_"):
+            seller = replace(seller, feature_names=tuple(names_in_words(preprocessing, names)))
     rules = rules_of(
         buyer.policy(),
         seller,

@@ -283,7 +283,7 @@ def _noted(
 
     try:
         test(_case(program, instance, number))
-    except Exception as failure:
+    except Exception as failure:  # whatever failed goes on, with the problem in words
         problem = Problem(instance, **program.numbers(number))
         failure.add_note(f"fails on {problem}: {problem.to_json()}")
         raise

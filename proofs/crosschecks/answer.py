@@ -45,7 +45,7 @@ def results_of(
         except KeyboardInterrupt as interrupt:  # of a method that does not end
             interrupt.add_note(f"in the method {name!r} at {kind} {number}")
             raise
-        except Exception as failure:
+        except Exception as failure:  # goes on with the method's name, unless it refuses delayed tests
             if instance.in_rounds and isinstance(failure, ValueError) and "delayed" in str(failure):
                 continue
             changed = "" if instance.fingerprint() == before else ", which changed the instance"
