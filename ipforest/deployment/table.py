@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import FunctionTransformer
 
+from ipforest.ensemble.categories import as_number
 from ipforest.tabular.preprocessing import categories_of
 from ipforest.wrappers.pipeline import BudgetedPipeline
 from ipforest.wrappers.table_columns import TableColumns
@@ -46,20 +47,13 @@ def features_alone(n_features: int, categories: Mapping[int, Sequence[Any]]) -> 
     codings = {}
     for feature, names in categories.items():
         place_of = {name: place for place, name in reversed([*enumerate(names)])}
-        said = [(number, place) for name, place in place_of.items() if (number := _number_said_by(name)) is not None]
+        said = [(number, place) for name, place in place_of.items() if isinstance(number := as_number(name), float)]
         known = {number: place for number, place in said if isfinite(number)} | place_of
         others = "nan" if said else ITSELF
         coding = {"names": [*known], "numbers": [*known.values()], "missing": "nan", "others": others}
         codings[str(feature)] = coding
     features = [*range(n_features)]
     return {"columns": features, "source": features, "codings": codings}
-
-
-def _number_said_by(name: Any) -> float | None:
-    try:
-        return float(name)
-    except (OverflowError, ValueError):
-        return None
 
 
 def _codings(columns: TableColumns, column: int, names: Sequence[Any]) -> dict[str, dict[str, Any]]:

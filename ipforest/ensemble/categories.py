@@ -13,7 +13,15 @@ import pandas as pd
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.feature_names import column_names, in_pandas
 
-__all__ = ["FROM_DTYPE", "Categories", "PlacedCategories", "WholeCategories", "is_from_dtype", "number_out_of_place"]
+__all__ = [
+    "FROM_DTYPE",
+    "Categories",
+    "PlacedCategories",
+    "WholeCategories",
+    "as_number",
+    "is_from_dtype",
+    "number_out_of_place",
+]
 
 FROM_DTYPE = "from_dtype"
 
@@ -119,7 +127,7 @@ class Categories:
         """Find the places of categories; numbers are those of words, unless the words are numbers."""
         known = self.names[column]
         if pd.api.types.is_numeric_dtype(values.dtype):
-            known = tuple(map(_as_number, known))
+            known = tuple(map(as_number, known))
             if all(isinstance(category, str) for category in known):
                 return values
         places = pd.Index(known, dtype=object).get_indexer(values.astype(object))
@@ -252,7 +260,7 @@ def _has_fraction(values: Any) -> BoolArray:
 def number_out_of_place(categories: Sequence[Any]) -> Any:
     """Return the first category that is a number, but not 0, 1, 2, ... as its place is; None if there is none."""
     for place, category in enumerate(categories):
-        number = _as_number(category)
+        number = as_number(category)
         if isinstance(number, float) and number != place:
             return category
     return None
@@ -279,11 +287,11 @@ def _categorical(values: pd.Series) -> pd.Categorical:
     return pd.Categorical(values if isinstance(values.dtype, pd.CategoricalDtype) else values.astype(object))
 
 
-def _as_number(category: Any) -> Any:
+def as_number(category: Any) -> Any:
     """Read a category that is the text of a number as the number."""
     try:
         return float(category)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return category
 
 
