@@ -28,7 +28,9 @@ from hypothesis import strategies as st
 
 from ipforest.results import PruningResult, Status
 from ipforest.solvers.registry import SOLVERS, SolverInfo, check_signature, checked_answer
-from ipforest.testing.corners import (
+from ipforest.testing.formulation_checks import Check, quickly, require_assertions
+from ipforest.testing.strategies import instances, lambdas
+from proofs.corners import (
     corner_instances,
     costlier_for_the_second,
     crowded_instances,
@@ -37,8 +39,6 @@ from ipforest.testing.corners import (
     tower_instance,
     twin_instances,
 )
-from ipforest.testing.formulation_checks import Check, quickly, require_assertions
-from ipforest.testing.strategies import instances, lambdas
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
