@@ -217,7 +217,7 @@ def test_weights_of_labels_go_by_the_labels_as_they_are(labels: list[Any]) -> No
     weights = weights_of({labels[1]: 3, labels[0]: 0.5}, np.unique(labels), np.array(labels))
     assert weights.tolist() == [0.5, 3.0]
     assert weights_of({labels[1]: 3}, np.unique(labels), np.array(labels)).tolist() == [1.0, 3.0]
-    with pytest.raises(ValueError, match="^class_weight: expected a weight of .*, got one of 'other' instead$"):
+    with pytest.raises(ValueError, match=r"^class_weight: expected a weight of .*, got one of 'other' instead$"):
         weights_of({"other": 3}, np.unique(labels), np.array(labels))
 
 
