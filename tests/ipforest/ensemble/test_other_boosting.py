@@ -119,6 +119,16 @@ def test_a_booster_predicts_from_all_its_rounds() -> None:
     np.testing.assert_allclose(found, booster.predict(library.DMatrix(X)), rtol=3e-6, atol=2e-7)
 
 
+@pytest.mark.parametrize("share", [0.0, 1e-9, 3e-6, 0.999, 1 - 1e-7, 1.0])
+def test_base_scores_near_a_certain_class_are_those_of_xgboost(share: float) -> None:
+    """It takes none nearer than 1e-6, and one class by itself has 0."""
+    library = pytest.importorskip("xgboost")
+    X, y = load_breast_cancer(return_X_y=True)
+    model = xgboost("Classifier", base_score=share, max_depth=1).fit(X, y)
+    expected = model.get_booster().predict(library.DMatrix(X), output_margin=True)
+    np.testing.assert_allclose(read(model).margins(X)[:, 0], expected, rtol=3e-6, atol=3e-6)
+
+
 def test_a_regressor_of_probabilities_predicts_them() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = xgboost("Regressor", objective="reg:logistic").fit(X, y)
