@@ -210,6 +210,31 @@ def test_categories_of_scikit_learn() -> None:
         read(model)
 
 
+@pytest.mark.parametrize("kind", ["intervals", "dates", "months"])
+def test_categories_of_scikit_learn_may_be_intervals_or_dates(kind: str) -> None:
+    """As `pandas.cut` makes them; they were refused, dates once a frame was predicted."""
+    X, y = categorical_examples()
+    place = np.random.default_rng(0).integers(0, 4, y.size)
+    known = {
+        "intervals": pd.interval_range(0, 4),
+        "dates": pd.date_range("2026", periods=4),
+        "months": pd.period_range("2026", periods=4, freq="M"),
+    }[kind]
+    column = pd.Categorical.from_codes(np.where(X[:, 0] < 0.1, -1, place), known)
+    frame = pd.DataFrame({"a": X[:, 2], "c": column})
+    model = HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype").fit(frame, place % 2)
+    if kind == "months":
+        with pytest.raises(TypeError, match="got NaT as a category of its own, as scikit-learn takes it"):
+            read(model)
+        frame = frame[frame["c"].notna()]
+        model.fit(frame, place[frame.index] % 2)
+    others = frame.assign(c=frame["c"].cat.reorder_categories(known[::-1]))
+    trees = read(model)
+    assert trees.tests_categories.any()
+    for examples in (frame, others):
+        np.testing.assert_allclose(trees.predict_proba(examples), model.predict_proba(frame), rtol=1e-12)
+
+
 def frame_of_words(seed: int) -> Any:
     rng = np.random.default_rng(seed)
     words = pd.Categorical(rng.choice(["low", "middle", "high"], 300), categories=["middle", "low", "high"])
