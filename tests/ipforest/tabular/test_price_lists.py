@@ -315,6 +315,15 @@ def test_polars_frames_are_read_by_name_and_by_position() -> None:
         assert read_prices(renamed).costs_for(["a", "b"]).prices == (Fraction(3, 2), 2)
 
 
+def test_arrow_tables_and_arrays_are_price_lists() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"feature": ["b", "a"], "cost": [2.0, 1.5]})
+    expected = FeatureCosts(["1.5", 2], feature_names=["a", "b"])
+    assert read_prices(table).costs_for(["a", "b"]) == read_costs(table, 2, ["a", "b"]) == expected
+    for column in (table["cost"], table["cost"].combine_chunks()):
+        assert read_costs(column, 2) == read_prices(column).costs_for(2) == FeatureCosts([2, "1.5"])
+
+
 @pytest.mark.parametrize(
     "names", [["=cmd()", "+a", "-log(x)", "@b"], ["'=x", "''-y", "'quoted'", "-5"], ["a\tb", " c", "\te", "f"]]
 )
