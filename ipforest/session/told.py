@@ -12,9 +12,10 @@ import pandas as pd
 
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import DATES
+from ipforest._internal.feature_names import column_names
 from ipforest.session.seller import Unit
 
-__all__ = ["Known", "told_by_unit", "told_features", "told_of_unit", "without_absent"]
+__all__ = ["Known", "require_order", "told_by_unit", "told_features", "told_of_unit", "without_absent"]
 
 Known: TypeAlias = Mapping[Any, Any]
 
@@ -66,6 +67,8 @@ def told_by_unit(
 
 
 def _told_cells(unit: Unit, value: Any, column: Callable[[Any], int], name: Callable[[int], str]) -> dict[int, Any]:
+    if isinstance(value, pd.Series) and sorted(map(str, value.index)) == sorted(map(name, unit.features)):
+        value = value.to_dict()
     if isinstance(value, Mapping):
         told = {column(feature): one for feature, one in value.items()}
         if set(told) != set(unit.features):
@@ -79,6 +82,38 @@ def _told_cells(unit: Unit, value: Any, column: Callable[[Any], int], name: Call
     if len(values) != len(unit.features):
         raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(values)}")
     return dict(zip(unit.features, values, strict=True))
+
+
+def require_order(unit: Unit, rows: Array, names: Sequence[str], values: Any) -> None:
+    """Require what was told of a unit in the order in which it was asked for, where it is labelled otherwise.
+
+    Parameters
+    ----------
+    unit : Unit
+    rows : ndarray of int, shape (n_rows,)
+    names : sequence of str
+        The features of the unit.
+    values : array, Series or DataFrame
+        A numbered index says nothing.
+
+    Raises
+    ------
+    ValueError
+        The labels are those of the rows, or of the features, in another order: by position examples would get values
+        of others.
+    """
+    index = getattr(values, "index", None)
+    labels = [] if not isinstance(index, pd.Index) or isinstance(index, pd.RangeIndex) else index.tolist()
+    for kind, found, expected, cure in (
+        ("rows", labels, rows.tolist() if labels else [], "values.loc[rows]"),
+        ("columns", [*(column_names(values) or ())], [*names], "values[[...]]"),
+    ):
+        if found != expected and len(set(found)) == len(expected) and set(found) == set(expected):
+            place = next(place for place, label in enumerate(found) if label != expected[place])
+            raise ValueError(
+                f"{unit}: expected the {kind} in the order in which they are asked for, got {found[place]!r} in place "
+                f"{place} where {expected[place]!r} was; use {cure}"
+            )
 
 
 def told_of_unit(unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> tuple[Array, BoolArray]:

@@ -229,8 +229,8 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
           separator, decimal mark and currency sign are recognised;
         - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
         - a dict or Series ``{name: price}``, or a dict whose values are records; integer keys are column numbers;
-        - a DataFrame (pandas or polars) or an Arrow table with those columns; without a column ``feature``, the index of
-          a pandas one holds the names or column numbers;
+        - a DataFrame (pandas or polars) or Arrow table with those columns; without a column ``feature``, the index of a
+          pandas one holds the names or column numbers;
         - a sequence of numbers, without names.
     form : CsvFormat
         How a CSV is written, as far as it is known.
