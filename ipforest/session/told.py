@@ -15,7 +15,7 @@ from ipforest._internal.examples import DATES
 from ipforest._internal.feature_names import column_names
 from ipforest.session.seller import Unit
 
-__all__ = ["Known", "require_order", "told_by_unit", "told_features", "told_of_unit", "without_absent"]
+__all__ = ["Known", "require_column_order", "told_by_unit", "told_features", "told_of_unit", "without_absent"]
 
 Known: TypeAlias = Mapping[Any, Any]
 
@@ -84,36 +84,24 @@ def _told_cells(unit: Unit, value: Any, column: Callable[[Any], int], name: Call
     return dict(zip(unit.features, values, strict=True))
 
 
-def require_order(unit: Unit, rows: Array, names: Sequence[str], values: Any) -> None:
-    """Require what was told of a unit in the order in which it was asked for, where it is labelled otherwise.
+def require_column_order(unit: Unit, names: Sequence[str], values: Any) -> None:
+    """Require the features of a unit in their order, where what was told names its columns.
 
     Parameters
     ----------
     unit : Unit
-    rows : ndarray of int, shape (n_rows,)
     names : sequence of str
         The features of the unit.
-    values : array, Series or DataFrame
-        A numbered index says nothing.
+    values : array or DataFrame
 
     Raises
     ------
     ValueError
-        The labels are those of the rows, or of the features, in another order: by position examples would get values
-        of others.
+        The columns are the features in another order: by position they would get each other's values.
     """
-    index = getattr(values, "index", None)
-    labels = [] if not isinstance(index, pd.Index) or isinstance(index, pd.RangeIndex) else index.tolist()
-    for kind, found, expected, cure in (
-        ("rows", labels, rows.tolist() if labels else [], "values.loc[rows]"),
-        ("columns", [*(column_names(values) or ())], [*names], "values[[...]]"),
-    ):
-        if found != expected and len(set(found)) == len(expected) and set(found) == set(expected):
-            place = next(place for place, label in enumerate(found) if label != expected[place])
-            raise ValueError(
-                f"{unit}: expected the {kind} in the order in which they are asked for, got {found[place]!r} in place "
-                f"{place} where {expected[place]!r} was; use {cure}"
-            )
+    found = column_names(values) or ()
+    if found != tuple(names) and sorted(found) == sorted(names):
+        raise ValueError(f"{unit}: expected the columns {', '.join(names)} in this order, got {', '.join(found)}")
 
 
 def told_of_unit(unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> tuple[Array, BoolArray]:

@@ -357,8 +357,7 @@ def test_true_names_no_column() -> None:
         model.session({True: 3})
 
 
-def test_what_is_told_goes_by_its_labels_not_by_its_place() -> None:
-    """A database gives rows in the order that it likes, and a table its columns."""
+def test_features_that_are_told_go_by_their_names() -> None:
     X, y = make_classification(120, 3, n_informative=3, n_redundant=0, random_state=1)
     table = pd.DataFrame(X, columns=["a", "b", "c"])
     sensor = FeatureCosts([0, 0, 1], [0, 0, -1], [2])
@@ -371,9 +370,7 @@ def test_what_is_told_goes_by_its_labels_not_by_its_place() -> None:
     for turn in (lambda part: part, lambda part: part.reset_index(drop=True)):
         demand = model.predict_on_demand(fetched(turn), len(table))
         np.testing.assert_array_equal(demand.predictions, model.predict(table))
-    with pytest.raises(ValueError, match=r"expected the rows in the order .* got \d+ in place 0 .* use values.loc"):
-        model.predict_on_demand(fetched(lambda part: part.sort_values(part.columns[0])), len(table))
-    with pytest.raises(ValueError, match=r"expected the columns in the order .* got 'b' in place 0 where 'a' was"):
+    with pytest.raises(ValueError, match="expected the columns a, b in this order, got b, a"):
         model.predict_on_demand(fetched(lambda part: part[part.columns[::-1]]), len(table))
     for row in range(20):
         session = model.session()
