@@ -95,6 +95,7 @@ class _Subject:
     """An estimator, the examples that it is fitted to, and what is fitted already."""
 
     estimator: Any
+    odd: bool = False
 
     @cached_property
     def examples(self) -> tuple[Table, npt.NDArray[Any], Table]:
@@ -111,7 +112,13 @@ class _Subject:
         )
         X = np.round(X, 2)
         y = np.array(LABELS)[codes] if is_classifier(self.estimator) else X[:, 1] * X[:, 2] + X[:, 4]
+        if self.odd:
+            X = _odd(X, with_missing=get_tags(self.estimator).input_tags.allow_nan)
         return X[:N_FITTED], y[:N_FITTED], X[N_FITTED:]
+
+    @cached_property
+    def on_odd_columns(self) -> _Subject:
+        return _Subject(self.estimator, odd=True)
 
     @cached_property
     def costs(self) -> FeatureCosts:
@@ -164,6 +171,15 @@ class _Subject:
 
     def at(self, budget: Fraction) -> Any:
         return _at(self.fitted, budget)
+
+
+def _odd(X: Table, *, with_missing: bool) -> Table:
+    """Make whole numbers, clipped, tied, constant, huge and missing values of examples."""
+    ages = np.round(50 + 10 * X[:, 0])
+    clipped, tied = np.clip(X[:, 1], -0.5, 0.5), np.round(X[:, 2])
+    huge = 1e30 * X[:, 4]
+    sparse = np.where(X[:, 5] > 0, X[:, 5], np.nan if with_missing else 0.0)
+    return np.column_stack([ages, clipped, tied, np.full(len(X), 7.0), huge, sparse])
 
 
 def _at(model: Any, budget: Fraction) -> Any:
@@ -418,6 +434,15 @@ def _check_the_unit_of_prices_does_not_matter(subject: _Subject) -> None:
     _require_same((predicted, outputs, paid / factor, bought), _told(subject.fitted, X), "prices in another unit")
 
 
+def _check_odd_columns(subject: _Subject) -> None:
+    """Whole numbers, ties, a constant, huge and, where they are taken, missing values."""
+    for check in (
+        *(_check_answers_are_labels_or_numbers, _check_pays_for_what_is_bought, _check_sessions_are_as_tables),
+        *(_check_fetches_what_tables_buy, _check_unbought_values_do_not_matter, _check_budgets_hold_and_rise),
+    ):
+        check(subject.on_odd_columns)
+
+
 def _check_bad_input_is_refused(subject: _Subject) -> None:
     X, y, new = subject.examples
     missing = new.copy()
@@ -468,5 +493,6 @@ CHECKS = (
     _check_frontier_costs_are_not_exceeded,
     _check_copies_do_the_same,
     _check_the_unit_of_prices_does_not_matter,
+    _check_odd_columns,
     _check_bad_input_is_refused,
 )
