@@ -109,10 +109,10 @@ def test_the_commands_take_a_formulation_of_a_file(file: Path, capsys, monkeypat
     assert {each["method"] for each in json.loads(capsys.readouterr().out)["tallies"]} >= {"pyomo-two-words"}
     assert main(["atlas", "--json", "--problems", "1", f"{file}:two_words_model"]) == 0
     assert [entry["name"] for entry in json.loads(capsys.readouterr().out)["entries"]] == ["two-words"]
-    with pytest.raises(
-        ValueError, match=r"mine\.py:two_words_model: expected a solver at one lambda, got a formulation"
-    ):
+    with pytest.raises(ValueError, match=r"mine\.py:two_words_model: expected a solver, got a formulation"):
         registered_solver(f"{file}:two_words_model")
+    with pytest.raises(ValueError, match=r"mine\.py:thrifty: expected a solver at one lambda, got one within a budget"):
+        registered_solver(f"{file}:thrifty")
 
 
 @pytest.mark.slow
