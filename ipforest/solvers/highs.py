@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ipforest._internal.rational import time_limit_seconds
+from ipforest._internal.rational import nonnegative_fraction, time_limit_seconds
 from ipforest.results import Status
 from ipforest.solvers import MissingSolverError, available_solvers
 from ipforest.solvers.linear_program import LinearProgram, Solution
@@ -121,7 +121,10 @@ def _solved(program: LinearProgram, wanted: dict[str, Any]) -> Solution:
     highs = quiet_highs()
     set_options(highs, wanted)
     if not program.n_columns:
-        return Solution.of_nothing(program.constant)
+        nothing = Solution.of_nothing(program)
+        if nothing is None:
+            raise _failure(program, INFEASIBLE)
+        return nothing
     _check_entries(program)
     scale, scaled = _objective_scale(program), program
     if scale != 1:
@@ -215,13 +218,14 @@ def options(integer: bool, solver: LinearSolver, time_limit: float | None, relat
     Raises
     ------
     ValueError
-        Another solver, whose solutions need not be vertices.
+        Another solver, whose solutions need not be vertices, or a gap that is no number >= 0.
     """
     if solver not in ("simplex", "ipm"):
         raise ValueError(f"solver: expected simplex or ipm (with crossover), which end in a vertex, got {solver!r}")
     wanted: dict[str, Any] = {"output_flag": False, "large_matrix_value": MAX_ENTRY}
     if integer:
-        wanted |= {"mip_rel_gap": float(relative_gap), "presolve_rule_off": NO_PROBING}
+        wanted |= {"mip_rel_gap": float(nonnegative_fraction(relative_gap, "relative_gap"))}
+        wanted |= {"presolve_rule_off": NO_PROBING}
     else:
         wanted |= {"solver": solver, "run_crossover": "on"}
     seconds = time_limit_seconds(time_limit)

@@ -54,9 +54,23 @@ def without_objective(model):
     model.objective.deactivate()
 
 
+def fixed_at_nothing(model):
+    model.x[0].fix(None)
+
+
+def of_an_open_interval(model):
+    model.positive = pyo.Var(domain=pyo.PositiveReals)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
+        (
+            fixed_at_nothing,
+            ValueError,
+            r"x\[0\]: expected a finite number at which it is fixed, got None; fix it at one",
+        ),
+        (of_an_open_interval, ValueError, "positive: expected an interval with its ends, got PositiveReals, "),
         (unbounded, NoOptimumError, "expected an optimum or the time limit, got (Unbounded|Primal infeasible or unb)"),
         (infeasible, NoOptimumError, "expected an optimum or the time limit, got Infeasible"),
         (nonlinear, ValueError, "product: expected a linear expression, got one of higher degree"),
