@@ -259,7 +259,7 @@ def _check_columns_of_lp(file: Path, text: str, program: LinearProgram) -> None:
         if name in binary and not 0 <= low <= high <= 1:
             raise ValueError(
                 f"{file}: expected bounds of the binary variable {name} within 0 and 1, got {low:g} and {high:g}, "
-                "which HiGHS keeps and others replace by 0 and 1; name it among the general ones, or write no bounds of it"
+                "which HiGHS keeps and others replace by 0 and 1; name it among general ones, or leave its bounds out"
             )
 
 
