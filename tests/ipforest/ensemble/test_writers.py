@@ -20,7 +20,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 
-from ipforest import BoostSearch, BudgetBoost, Pruning
+from ipforest import BoostSearch, BudgetBoost, EarlyExit, Pruning
 from ipforest.ensemble import BoostedTrees, Forest, read, write
 from ipforest.ensemble.xgboost import xgboost_text
 
@@ -100,6 +100,25 @@ def test_c_predicts_the_same_and_reads_what_is_paid_for(name: str, tmp_path: Pat
         function(callback(read_feature), None, output)
         np.testing.assert_allclose(output, expected[i], rtol=1e-12)
         assert sorted(read_features) == np.flatnonzero(usage[i]).tolist()
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@pytest.mark.parametrize("kind", ["trees", "stopping"])
+def test_c_is_not_compiled_where_nan_is_no_number_of_its_own(kind: str, tmp_path: Path) -> None:
+    """With -Ofast isnan is false everywhere, and missing values went to the right."""
+    X = np.array([[0.0], [1.0], [np.nan]] * 10)
+    grown = RandomForestClassifier(2, random_state=0)
+    model = (
+        read(grown.fit(X, X[:, 0] == 1)) if kind == "trees" else EarlyExit(grown, random_state=0).fit(X, X[:, 0] == 1)
+    )
+    source = tmp_path / "trees.c"
+    source.write_text(write(model, "c"))
+    command = ["gcc", "-std=c99", "-c", str(source), "-o", str(tmp_path / "trees.o")]
+    subprocess.run(command, check=True)
+    for flag in ("-Ofast", "-ffast-math", "-ffinite-math-only"):
+        failed = subprocess.run([*command, flag], capture_output=True, text=True, check=False)
+        assert failed.returncode
+        assert "NAN is a missing value: compile without -ffast-math" in failed.stderr
 
 
 def test_answers_that_float32_does_not_hold_are_not_written_as_onnx() -> None:
