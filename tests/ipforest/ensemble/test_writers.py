@@ -188,13 +188,20 @@ def test_the_base_score_of_xgboost_is_one_number(name: str) -> None:
     assert isinstance(json.loads(learner["learner_model_param"]["base_score"]), float)
 
 
-@pytest.mark.parametrize("objective", ["binary:logistic", "multi:softprob", "reg:gamma", "count:poisson"])
+OBJECTIVES = (
+    *("binary:logistic", "multi:softprob", "count:poisson", "reg:gamma", "reg:tweedie"),
+    *("reg:quantileerror", "reg:pseudohubererror", "reg:absoluteerror", "reg:squaredlogerror"),
+)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_what_xgboost_has_made_is_written_as_it_was(objective: str) -> None:
     xgboost = pytest.importorskip("xgboost")
     X, labels = load_iris(return_X_y=True)
     y = {"binary:logistic": labels > 0, "multi:softprob": labels}.get(objective, X[:, 0])
     data = xgboost.DMatrix(np.where(X > 6, np.nan, X), y, feature_names=["a", "b", "c", "d"])
-    parameters = {"objective": objective, "max_depth": 3, **({"num_class": 3} if objective[0] == "m" else {})}
+    parameters: dict[str, Any] = {"objective": objective, "max_depth": 3}
+    parameters |= {"multi:softprob": {"num_class": 3}, "reg:quantileerror": {"quantile_alpha": 0.3}}.get(objective, {})
     booster = xgboost.train(parameters, data, num_boost_round=4)
     first = read(booster)
     second = read(write(first, "xgboost"))
