@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
         ]
 
 
-def _asked_for(config: pytest.Config) -> Iterator[tuple[str, Iterator[tuple[str, Callable[[], None]]]]]:
+def _asked_for(config: pytest.Config) -> Iterator[tuple[str, list[tuple[str, Callable[[], None]]]]]:
     for kind in ("formulation", "solver"):
         for text in config.getoption(f"--check-{kind}"):
             from ipforest.testing import check_formulation, check_solver
@@ -42,11 +42,12 @@ def _asked_for(config: pytest.Config) -> Iterator[tuple[str, Iterator[tuple[str,
 
             try:
                 if kind == "formulation":
-                    yield text.rpartition(":")[2], check_formulation(find_formulation(text))
+                    checks = list(check_formulation(find_formulation(text)))
                 else:
-                    yield text.rpartition(":")[2], check_solver(find_solver(text))
-            except (OSError, ValueError) as problem:
+                    checks = list(check_solver(find_solver(text)))
+            except (OSError, TypeError, ValueError) as problem:
                 raise pytest.UsageError(f"--check-{kind}: {problem}") from None
+            yield text.rpartition(":")[2], checks
 
 
 class CheckItem(pytest.Item):

@@ -22,6 +22,10 @@ def gives_nothing(instance, lam):
     return None
 
 
+def takes_nothing():
+    return None
+
+
 def as_min_cut(instance, lam):
     return solve(instance, lam)
 
@@ -124,7 +128,8 @@ def test_each_check_is_a_test(file: Path) -> None:
     failed = {line for line in done.stdout.splitlines() if line.startswith("FAILED")}
     assert any("gives_nothing-" in line for line in failed)
     assert not any("as_min_cut-" in line for line in failed)
-    wrong = [*command, "--check-formulation", f"{file}:other"]
-    refused = subprocess.run(wrong, cwd=file.parent, capture_output=True, text=True, check=False)
-    assert refused.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "--check-formulation: " in refused.stderr
+    for kind, subject in (("formulation", f"{file}:other"), ("solver", "none"), ("solver", f"{file}:takes_nothing")):
+        wrong = [*command, f"--check-{kind}", subject]
+        refused = subprocess.run(wrong, cwd=file.parent, capture_output=True, text=True, check=False)
+        assert refused.returncode == pytest.ExitCode.USAGE_ERROR
+        assert f"--check-{kind}: " in refused.stderr
