@@ -129,8 +129,8 @@ def read_linear_program(path: str | Path) -> LinearProgram:
         one name; sections and terms that are not linear, or several objectives; entries that HiGHS would leave out, as
         one that stands twice, is smaller than 1e-9, or is of no row; what is no number, such as 1,5, of which HiGHS
         would read a part; RANGES before RHS; bounds that tools read in two ways: a negative upper one without a lower
-        one, other ones than 0 and 1 of a binary variable; names that begin with a parenthesis or leave one open, as a
-        product is read; bounds of what is no column.
+        one, other ones than 0 and 1 of a binary variable; names that begin with a parenthesis, as parts of products are
+        read; bounds of what is no column.
     OSError
         The file cannot be opened.
     MissingSolverError
@@ -249,10 +249,9 @@ def _data_of_mps(text: str) -> Iterator[tuple[str, list[str]]]:
 def _check_columns_of_lp(file: Path, text: str, program: LinearProgram) -> None:
     """Refuse what HiGHS takes for names and is a product, and bounds of binary variables that it alone keeps."""
     for name in program.column_labels:
-        if name.startswith("(") or name.count("(") != name.count(")"):
+        if name.startswith(("(", ")")):
             raise ValueError(
-                f"{file}: expected names that do not begin with a parenthesis and close what they open, got {name}; "
-                "write products out"
+                f"{file}: expected names that do not begin with a parenthesis, got {name}; write products out"
             )
     binary = _binaries_of_lp(text)
     for name, low, high in zip(program.column_labels, program.lower.tolist(), program.upper.tolist(), strict=True):

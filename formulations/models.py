@@ -182,8 +182,8 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
     TypeError
         No Pyomo model.
     ValueError
-        Another suffix, two names that are one in the file, or a name that the encoding of the system, in which Pyomo
-        writes, does not have.
+        Another suffix, two names that are one in the file, a name that the encoding of the system, in which Pyomo
+        writes, does not have, or in an .mps file a variable of a deactivated block, which Pyomo does not find.
     """
     if not isinstance(model, pyo.Block):
         raise TypeError(f"model: expected a Pyomo model, as formulations.build gives, got {type(model).__name__}")
@@ -196,6 +196,14 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
         raise ValueError(
             f"model: expected names in {problem.encoding}, the encoding of this system, in which Pyomo writes files, "
             f"got {problem.object[problem.start : problem.end]!r}; run Python with -X utf8"
+        ) from problem
+    except KeyError as problem:
+        name, told, _ = str(problem.args[0]).partition(" (key=")
+        if not told:
+            raise
+        raise ValueError(
+            f"model: expected variables of active blocks in what Pyomo writes as {target.suffix}, got {name}; activate "
+            "the block, or fix its variables"
         ) from problem
     except RuntimeError as problem:
         if "symbol" not in str(problem):

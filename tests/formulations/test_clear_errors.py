@@ -106,6 +106,18 @@ def test_a_check_says_it(change, message):
         checks["optimum_is_that_of_all_prunings"]()
 
 
+def test_a_variable_of_a_deactivated_block_is_solved_and_not_written_as_mps(tmp_path):
+    model = formulations.build("closure", TREE, 1)
+    model.aside = pyo.Block()
+    model.aside.room = pyo.Var(bounds=(0, 1))
+    model.used = pyo.Constraint(expr=model.aside.room >= model.x[0])
+    model.aside.deactivate()
+    assert formulations.solve(model).status == "optimal"
+    assert formulations.export(model, tmp_path / "model.lp").exists()
+    with pytest.raises(ValueError, match=r"variables of active blocks in what Pyomo writes as \.mps, got aside\.room;"):
+        formulations.export(model, tmp_path / "model.mps")
+
+
 def test_an_empty_program_and_names_that_clash():
     def empty(instance, lam):
         model = pyo.ConcreteModel()

@@ -307,7 +307,7 @@ def test_bounds_of_binary_variables_are_read_in_two_ways_so_they_are_refused(tmp
 def test_products_that_highs_takes_for_names_are_refused(tmp_path):
     """HiGHS reads the variables (y and ) in place of 4 times y less 4."""
     for product in ("4 (y - 1)", "4 (y)"):
-        with pytest.raises(ValueError, match=r"expected names that do not begin with a parenthesis .*, got \(y"):
+        with pytest.raises(ValueError, match=r"expected names that do not begin with a parenthesis, got \(y"):
             formulations.matrix(write(tmp_path, "t.lp", LP.replace("cap: x + y", f"cap: x - {product}")))
     named = formulations.matrix(write(tmp_path, "n.lp", TRIANGLE.replace("a", "v(1,a)")))
     assert named.column_labels[0] == "v(1,a)"
