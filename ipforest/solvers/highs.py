@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import replace
 from functools import cache, partial
 from importlib.util import find_spec
@@ -13,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ipforest._internal.rational import nonnegative_fraction, time_limit_seconds
+from ipforest._internal.undisturbed import Undisturbed
 from ipforest.results import Status
 from ipforest.solvers import MissingSolverError, available_solvers
 from ipforest.solvers.linear_program import LinearProgram, Solution
@@ -129,13 +131,30 @@ def _solved(program: LinearProgram, wanted: dict[str, Any]) -> Solution:
     scale, scaled = _objective_scale(program), program
     if scale != 1:
         scaled = replace(program, objective=program.objective * scale, constant=program.constant * scale)
-    for step in (lambda: _pass(highs, highspy, scaled), highs.run):
-        if step() == highspy.HighsStatus.kError:
-            raise _failure(program, "an error")
+    error = highspy.HighsStatus.kError
+    if _pass(highs, highspy, scaled) == error or _run(highs) == error:
+        raise _failure(program, "an error")
     if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible and program.objective.any():
         feasible = _solved(replace(program, objective=np.zeros(program.n_columns)), wanted).values is not None
         raise _failure(program, UNBOUNDED if feasible else UNDECIDED)
     return _in_units(_solution(highs, highspy, program, perf_counter() - started), scale)
+
+
+def _run(highs: Any) -> Any:
+    """Let HiGHS run; an interrupt, which it would not see before its end, cancels it, and a second one leaves it alone.
+
+    It runs in another thread, as Python handles signals in the main one alone, and only between its own instructions.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return highs.run()
+    work = Undisturbed()
+    highs.HandleUserInterrupt = True
+    try:
+        return work.run(highs.run)
+    except KeyboardInterrupt:
+        highs.cancelSolve()
+        work.settle()
+        raise
 
 
 def _check_entries(program: LinearProgram) -> None:

@@ -1,8 +1,10 @@
 """HiGHS's options, endings and duals; what is refused and how it is said."""
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -172,6 +174,27 @@ def test_a_program_without_variables_may_be_infeasible():
         formulations.solve(model)
     with pytest.raises(RuntimeError, match=r"appsi_highs: expected an optimum .*, got infeasible"):
         formulations.solve(model, solver="appsi_highs")
+
+
+def test_an_interrupt_cancels_a_search_that_is_under_way():
+    """Python raises nothing before compiled code returns; HiGHS went on to its end."""
+
+    class Endless:
+        def __init__(self):
+            self.cancelled = threading.Event()
+
+        def run(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            assert self.cancelled.wait(60)
+
+        def cancelSolve(self):
+            self.cancelled.set()
+
+    endless = Endless()
+    with pytest.raises(KeyboardInterrupt):
+        highs._run(endless)
+    assert endless.cancelled.is_set()
+    assert endless.HandleUserInterrupt
 
 
 def test_an_equation_with_an_infinite_side_is_refused():
