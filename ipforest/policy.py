@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held, read_only
 from ipforest._internal.kernels import run_in_slices
-from ipforest.choosing.class_costs import cheapest_is_certain
 from ipforest.ensemble import routing
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -27,6 +26,7 @@ from ipforest.walks import (
     n_outputs_of,
     packed,
 )
+from ipforest.walks.labels import cheapest_is_certain
 
 Rows = IntArray
 

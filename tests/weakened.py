@@ -7,7 +7,7 @@ from pyomo.repn import generate_standard_repn
 
 import formulations
 from formulations import FORMULATIONS, Formulation
-from ipforest.testing.corners import corner_instances, corner_numbers
+from proofs.corners import corner_instances, corner_numbers
 from proofs.study.checks import program_of
 from proofs.study.problem import Problem
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
-from math import inf
 from typing import Any, NamedTuple, Self, SupportsFloat
 
 import numpy as np
@@ -12,23 +11,9 @@ import numpy as np
 from ipforest._internal.arrays import FloatArray, IntArray, one_line, read_only
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.words import plain
+from ipforest.walks.purse import spending_limit
 
-__all__ = ["Frontier", "Mix", "spending_limit"]
-
-
-ROUNDING = 1e-9
-"""Share of a budget or cap by which a sum of prices may exceed it: floats round."""
-
-
-def spending_limit(budget: object | None, name: str = "budget") -> float:
-    """Return the largest cost that a budget, or a cap by another name, allows: infinity for None.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The budget is no number, or negative.
-    """
-    return inf if budget is None else float(nonnegative_fraction(budget, name)) * (1 + ROUNDING)
+__all__ = ["Frontier", "Mix"]
 
 
 class Mix(NamedTuple):
@@ -188,7 +173,7 @@ class Frontier:
         """
         order = np.lexsort((self.criterion, self.cost))
         ranked = self.criterion[order]
-        kept: IntArray = order[ranked < np.minimum.accumulate(np.append(inf, ranked[:-1]))]
+        kept: IntArray = order[ranked < np.minimum.accumulate(np.append(np.inf, ranked[:-1]))]
         return kept
 
     def hull(self) -> list[int]:

@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
+from ipforest._internal.axes import axes_or_new
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
-from ipforest.plotting.axes import axes_or_new
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -194,9 +194,8 @@ def _comparison_table(comparison: Comparison) -> Table:
 
 def _write(tradeoff: Tradeoff, comparison: Comparison, path: tuple[FloatArray, FloatArray], directory: Path) -> None:
     from ipforest._internal.files import write_figure, write_text
-    from ipforest.plotting import plot_comparison
 
     for name, result in (("tradeoff", tradeoff), ("comparison", comparison)):
         write_text(directory / f"{name}.csv", result.to_csv())
         write_text(directory / f"{name}.json", result.to_json())
-    write_figure(directory / "comparison.png", plot_comparison(comparison, path=path).figure)
+    write_figure(directory / "comparison.png", comparison.plot(path=path).figure)

@@ -23,14 +23,14 @@ from ipforest._internal.examples import FLOATS, require_rows_in_order, validated
 from ipforest._internal.feature_names import column_names, in_pandas, known_to_scikit_learn
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of
-from ipforest.choosing.frontier import Frontier, spending_limit
+from ipforest.choosing.frontier import Frontier
 from ipforest.choosing.measures import name_of
-from ipforest.choosing.mixed_model import MixedModel
 from ipforest.choosing.safe_budgets import BOUNDS, keeps
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.categories import Categories
 from ipforest.estimator.held_out import checked_labels
 from ipforest.estimator.measurement import Measurement
+from ipforest.estimator.mixed_model import MixedModel
 from ipforest.estimator.predicting import Answers, Ready, Seen
 from ipforest.policy import Policy
 from ipforest.session import (
@@ -45,6 +45,7 @@ from ipforest.session import (
     buy_on_demand,
     buy_on_demand_async,
 )
+from ipforest.walks.purse import spending_limit
 
 __all__ = ["BudgetedModel"]
 

@@ -9,7 +9,7 @@ from ipforest.experiments.experiment import Experiment
 
 ROOMS = (
     *("budgetrf2015", "pruning2016", "budgetprune2016", "adapt2017", "cstc2014"),
-    *("turney1995", "gdfs2023", "afabench2025"),
+    *("turney1995", "gdfs2023", "dime2024", "afabench2025"),
     "own",
 )
 """The papers, and our own experiments."""

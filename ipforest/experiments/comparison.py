@@ -15,6 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ipforest._internal.arrays import FloatArray
+from ipforest._internal.axes import Axes, axes_or_new, draw_line, finish, literal
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import records_to_csv
 from ipforest.datasets import Dataset
@@ -91,6 +92,28 @@ class Comparison:
         chosen = [record for record in self.summary() if record["method"] == method]
         errors, spread = (np.array([record[name] for record in chosen]) for name in ("test_error", "test_error_se"))
         return errors, spread
+
+    def plot(self, *, path: tuple[FloatArray, FloatArray] | None = None, ax: Axes | None = None) -> Axes:
+        """Draw test error within budgets for each method: means over seeds, bands of one standard error.
+
+        Parameters
+        ----------
+        path : tuple (costs, errors), optional
+            Test costs and test errors of every pruning on one path, drawn as small dots behind the means.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        """
+        axes, budgets = axes_or_new(ax), np.array(self.budgets)
+        if path is not None:
+            axes.plot(*path, ".", color="0.75", markersize=2.5, label="every optimal pruning of one forest")
+        for number, method in enumerate(self.methods):
+            errors, spread = self.curve(method)
+            draw_line(axes, budgets, errors, f"C{number}", literal(method))
+            axes.fill_between(budgets, errors - spread, errors + spread, color=f"C{number}", alpha=0.2, linewidth=0)
+        finish(axes, f"budget: average cost of an example ({literal(self.currency)})", "test error")
+        title = f"{literal(self.data)}: means over {self.n_seeds} seeds, bands of one standard error"
+        axes.set_title(title, fontsize=9)
+        return axes
 
     def summary(self) -> list[dict[str, Any]]:
         """Return one record per budget and method: means and standard errors over seeds.

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
-from ipforest.choosing.frontier import Frontier, spending_limit
+from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.experiment import Record
@@ -36,6 +36,7 @@ from ipforest.learners import (
 from ipforest.learners.budget_rf import GreedyGrowth
 from ipforest.learners.staged import staged_costs
 from ipforest.results import Pruning
+from ipforest.walks.purse import spending_limit
 
 PRUNERS: dict[str, Any] = {
     "BudgetPrune": BudgetPrune,

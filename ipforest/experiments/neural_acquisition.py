@@ -12,26 +12,51 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.experiments.acquisition import Purchases, bought_one_by_one
 
-N_HIDDEN = 64
 BATCH = 128
-LEARNING_RATE = 1e-3
-N_RANDOM_EPOCHS, N_EPOCHS = 80, 60
-"""Epochs with random subsets, and with those that are bought."""
-
-MAX_STEPS = 10
-"""Purchases of an example in training."""
-
+FIRST_LEARNING_RATE = 1e-3
 FIRST_TEMPERATURE, LAST_TEMPERATURE = 2.0, 0.1
 FIRST_EXPLORED, LAST_EXPLORED = 0.3, 0.02
 """Softness of GDFS's choices, and the share of DIME's that are random, which fall geometrically over the epochs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How large the networks are, and how long they are trained.
+
+    Parameters
+    ----------
+    n_hidden : int
+        Units of each of the two hidden layers.
+    dropout : float
+        Share of the hidden units that is left out in training.
+    n_random_epochs, n_epochs : int
+        Epochs with random subsets, and with those that are bought.
+    last_learning_rate : float
+        To which the rate falls geometrically over the latter.
+    max_steps : int
+        Purchases of an example in training.
+    standardised : bool
+        Whether each feature is brought to mean 0 and variance 1; pixels, most of which are 0, are better left as is.
+    """
+
+    n_hidden: int = 64
+    dropout: float = 0.0
+    n_random_epochs: int = 80
+    n_epochs: int = 60
+    last_learning_rate: float = FIRST_LEARNING_RATE
+    max_steps: int = 10
+    standardised: bool = True
 
 
 def load_torch() -> Any:
@@ -50,6 +75,11 @@ def load_torch() -> Any:
         ) from None
 
 
+def _falling(first: float, last: float, share: float) -> float:
+    """Interpolate geometrically."""
+    return first * float((last / first) ** share)
+
+
 class NeuralAcquisition(ABC):
     """Two networks, trained together: one predicts from what is known, one scores what may be bought next.
 
@@ -59,6 +89,7 @@ class NeuralAcquisition(ABC):
         Training examples; classes 0, 1, ...
     purchases : Purchases
     seed : int
+    training : Training
 
     Raises
     ------
@@ -66,29 +97,38 @@ class NeuralAcquisition(ABC):
         PyTorch is not installed.
     """
 
-    def __init__(self, X: Array, y: IntArray, purchases: Purchases, seed: int) -> None:
+    def __init__(self, X: Array, y: IntArray, purchases: Purchases, seed: int, training: Training = Training()) -> None:
         self.torch = load_torch()
         self.torch.manual_seed(seed)
         self.purchases = purchases
-        self.mean, self.spread = X.mean(axis=0), np.maximum(X.std(axis=0), 1e-9)
+        self.training = training
+        self.scaler = StandardScaler(with_mean=training.standardised, with_std=training.standardised).fit(X)
         self.columns = self.torch.tensor(purchases.columns, dtype=self.torch.float32)
+        self.one_by_one = np.array_equal(purchases.columns, np.eye(X.shape[1], dtype=bool))
         self.predictor = self._network(int(y.max()) + 1)
         self.selector = self._network(purchases.prices.size)
         parameters = [*self.predictor.parameters(), *self.selector.parameters()]
-        self.optimizer = self.torch.optim.Adam(parameters, LEARNING_RATE)
-        self._train(self._standardised(X), self.torch.tensor(y, dtype=self.torch.int64), np.random.default_rng(seed))
+        self.optimizer = self.torch.optim.Adam(parameters, FIRST_LEARNING_RATE)
+        self._train(self._scaled(X), self.torch.tensor(y, dtype=self.torch.int64), np.random.default_rng(seed))
+        for network in (self.predictor, self.selector):
+            network.eval()
 
     def _network(self, n_outputs: int) -> Any:
-        nn, n_features = self.torch.nn, self.columns.shape[1]
-        hidden = (nn.Linear(2 * n_features, N_HIDDEN), nn.ReLU(), nn.Linear(N_HIDDEN, N_HIDDEN), nn.ReLU())
-        return nn.Sequential(*hidden, nn.Linear(N_HIDDEN, n_outputs))
+        nn, n_hidden = self.torch.nn, self.training.n_hidden
+        sizes = (2 * self.columns.shape[1], n_hidden, n_hidden)
+        layers = []
+        for n_from, n_to in pairwise(sizes):
+            layers += [nn.Linear(n_from, n_to), nn.ReLU()]
+            if self.training.dropout:
+                layers.append(nn.Dropout(self.training.dropout))
+        return nn.Sequential(*layers, nn.Linear(n_hidden, n_outputs))
 
-    def _standardised(self, X: Array) -> Any:
-        return self.torch.tensor((X - self.mean) / self.spread, dtype=self.torch.float32)
+    def _scaled(self, X: Array) -> Any:
+        return self.torch.tensor(self.scaler.transform(X), dtype=self.torch.float32)
 
     def _seen(self, X: Any, bought: Any) -> Any:
         """Return what networks see: features, 0 where hidden, and which of them are shown; both may be shares."""
-        shown = bought @ self.columns
+        shown = bought if self.one_by_one else bought @ self.columns
         return self.torch.cat([X * shown, shown], dim=1)
 
     def _loss(self, X: Any, y: Any, bought: Any) -> Any:
@@ -97,15 +137,16 @@ class NeuralAcquisition(ABC):
 
     def _train(self, X: Any, y: Any, rng: np.random.Generator) -> None:
         n_purchases = self.purchases.prices.size
-        for _ in range(N_RANDOM_EPOCHS):
+        for _ in range(self.training.n_random_epochs):
             for rows in self._batches(len(X), rng):
                 known = rng.random((len(rows), n_purchases)) < rng.random((len(rows), 1))
                 bought = self.torch.tensor(known, dtype=self.torch.float32)
                 self._descend(self._loss(X[rows], y[rows], bought).mean())
-        for share in np.linspace(0, 1, N_EPOCHS):
+        for share in np.linspace(0, 1, self.training.n_epochs):
+            self._set_learning_rate(_falling(FIRST_LEARNING_RATE, self.training.last_learning_rate, share))
             for rows in self._batches(len(X), rng):
                 bought, losses = self.torch.zeros(len(rows), n_purchases), []
-                for _ in range(min(MAX_STEPS, n_purchases)):
+                for _ in range(min(self.training.max_steps, n_purchases)):
                     loss, bought = self._step(X[rows], y[rows], bought, float(share))
                     losses.append(loss)
                 self._descend(self.torch.stack(losses).mean())
@@ -113,6 +154,10 @@ class NeuralAcquisition(ABC):
     def _batches(self, n: int, rng: np.random.Generator) -> Iterator[Any]:
         order = rng.permutation(n)
         yield from (self.torch.tensor(order[begin : begin + BATCH]) for begin in range(0, n, BATCH))
+
+    def _set_learning_rate(self, rate: float) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
 
     def _descend(self, loss: Any) -> None:
         self.optimizer.zero_grad()
@@ -134,12 +179,12 @@ class NeuralAcquisition(ABC):
         """Predict from what is shown, shape (n_samples, n_classes)."""
         with self.torch.no_grad():
             mask = self.torch.tensor(shown, dtype=self.torch.float32)
-            outputs = self.predictor(self.torch.cat([self._standardised(X) * mask, mask], dim=1))
+            outputs = self.predictor(self.torch.cat([self._scaled(X) * mask, mask], dim=1))
             return np.asarray(self.torch.softmax(outputs, dim=1).numpy(), dtype=np.float64)
 
     def bought(self, X: Array, lam: float, most: float, *, forced: bool) -> list[IntArray]:
         """Buy for each example what scores most of what it can afford; see `bought_one_by_one`."""
-        examples = self._standardised(X)
+        examples = self._scaled(X)
 
         def scores(rows: IntArray, known: BoolArray) -> FloatArray:
             with self.torch.no_grad():
@@ -156,7 +201,7 @@ class GreedyDynamicSelection(NeuralAcquisition):
     """
 
     def _step(self, X: Any, y: Any, bought: Any, share: float) -> tuple[Any, Any]:
-        temperature = FIRST_TEMPERATURE * (LAST_TEMPERATURE / FIRST_TEMPERATURE) ** share
+        temperature = _falling(FIRST_TEMPERATURE, LAST_TEMPERATURE, share)
         logits = self._scores(self._seen(X, bought)).masked_fill(bought > 0, -1e9)
         soft = self.torch.nn.functional.gumbel_softmax(logits, temperature)
         loss = self._loss(X, y, self.torch.maximum(bought, soft)).mean()
@@ -175,25 +220,29 @@ class MutualInformationSelection(NeuralAcquisition):
 
     def _step(self, X: Any, y: Any, bought: Any, share: float) -> tuple[Any, Any]:
         torch = self.torch
-        explored = FIRST_EXPLORED * (LAST_EXPLORED / FIRST_EXPLORED) ** share
-        values = self._values(self._seen(X, bought))
+        explored = _falling(FIRST_EXPLORED, LAST_EXPLORED, share)
+        seen = self._seen(X, bought)
+        with torch.no_grad():
+            outputs = self.predictor(seen)
+            now = torch.nn.functional.cross_entropy(outputs, y, reduction="none")
+        values = self._values(seen, outputs)
         with torch.no_grad():
             random = torch.rand(values.shape)
             scores = torch.where(torch.rand(len(X), 1) < explored, random, self._per_price(values))
             chosen = scores.masked_fill(bought > 0, -torch.inf).argmax(dim=1)
         after = self._with(bought, chosen)
-        now, then = self._loss(X, y, bought), self._loss(X, y, after)
-        error = (values.gather(1, chosen[:, None])[:, 0] - (now - then).detach()) ** 2
+        then = self._loss(X, y, after)
+        error = (values.gather(1, chosen[:, None])[:, 0] - (now - then.detach())) ** 2
         return then.mean() + error.mean(), after
 
-    def _values(self, seen: Any) -> Any:
-        with self.torch.no_grad():
-            shares = self.torch.softmax(self.predictor(seen), dim=1)
-            entropy = -(shares * self.torch.log(shares.clamp_min(1e-12))).sum(dim=1, keepdim=True)
+    def _values(self, seen: Any, outputs: Any) -> Any:
+        """Tell what each purchase tells, where the predictor says ``outputs``."""
+        shares = self.torch.softmax(outputs, dim=1)
+        entropy = -(shares * self.torch.log(shares.clamp_min(1e-12))).sum(dim=1, keepdim=True)
         return entropy * self.torch.sigmoid(self.selector(seen))
 
     def _per_price(self, values: Any) -> Any:
         return values / self.torch.tensor(np.maximum(self.purchases.prices, 1e-9), dtype=self.torch.float32)
 
     def _scores(self, seen: Any) -> Any:
-        return self._per_price(self._values(seen))
+        return self._per_price(self._values(seen, self.predictor(seen)))

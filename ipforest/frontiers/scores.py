@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, places_in
-from ipforest.choosing.class_costs import expected_costs
+from ipforest.walks.labels import expected_costs
 
 FACTORS = (1 / 4, 1 / 2, 2, 4)
 """By how much classes are likelier in labels near by."""

@@ -14,7 +14,7 @@ from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, places_in
 from ipforest._internal.examples import Labelled
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
-from ipforest.choosing.frontier import Frontier, spending_limit
+from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_choice, check_each, check_integer
@@ -36,6 +36,7 @@ from ipforest.growing.codes import check_max_bins
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
 from ipforest.settings import Grouped, Settings, checked
+from ipforest.walks.purse import spending_limit
 
 IMPURITIES: dict[str, type[Impurity]] = {kind.name: kind for kind in (ThresholdPairs, Powers, Entropy, Gini)}
 VOTINGS = ("soft", "hard", "pooled")

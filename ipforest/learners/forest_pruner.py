@@ -13,10 +13,10 @@ from sklearn.base import is_classifier
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
 from ipforest._internal.rational import as_fraction, nonnegative_fraction, time_limit_seconds
-from ipforest.choosing.frontier import Frontier, spending_limit
+from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
-from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
+from ipforest.ensemble.sklearn_trees import AVERAGING, averaging_trees
 from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_choice, is_fitted
@@ -30,6 +30,7 @@ from ipforest.losses import ErrorData, checked_class_costs, loss_for
 from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
 from ipforest.settings import Settings, checked
+from ipforest.walks.purse import spending_limit
 
 ERRORS = ("in-bag", "out-of-bag", "training", "held-out")
 OBJECTIVES = ("trees", "forest")

@@ -13,9 +13,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.examples import checked_weight, require_rows_in_order
-from ipforest.choosing.frontier import spending_limit
 from ipforest.ensemble.forest import Forest
-from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.ensemble.sklearn_trees import unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
 from ipforest.estimator.checks import check_integer, is_fitted
 from ipforest.estimator.given import for_inner, seeded
@@ -28,6 +27,7 @@ from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Seller
 from ipforest.settings import check_fields, checked
+from ipforest.walks.purse import spending_limit
 
 __all__ = ["Fidelity", "ReadableTree"]
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.kernels import inner_njit, njit
-from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.first_uses import Passing, first_needs
 from ipforest.ensemble.forest import Forest
+from ipforest.walks.purse import spending_limit
 
 __all__ = ["Descended", "VoteProblem", "descend", "descend_within"]
 

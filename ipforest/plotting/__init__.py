@@ -2,7 +2,7 @@
 
 from ipforest.plotting.purchases import draw_purchases, draw_reliability, plot_purchases, plot_reliability, plot_stops
 from ipforest.plotting.rules import draw_rules
-from ipforest.plotting.tradeoff import Curve, TradeoffDisplay, plot_comparison, plot_stopping
+from ipforest.plotting.tradeoff import Curve, TradeoffDisplay, plot_stopping
 from ipforest.plotting.trees import draw_tree
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "draw_reliability",
     "draw_rules",
     "draw_tree",
-    "plot_comparison",
     "plot_purchases",
     "plot_reliability",
     "plot_stopping",

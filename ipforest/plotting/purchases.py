@@ -12,9 +12,9 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.axes import MAX_CLASSES, Axes, axes_or_new, finish, ink, literal, short
 from ipforest._internal.examples import require_rows_in_order
 from ipforest.choosing.measures import confidence
-from ipforest.plotting.axes import MAX_CLASSES, Axes, axes_or_new, finish, ink, literal, short
 
 if TYPE_CHECKING:
     from ipforest.estimator import BudgetedEstimator

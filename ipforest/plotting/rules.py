@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ipforest.plotting.axes import Axes, literal
+from ipforest._internal.axes import Axes, literal
 from ipforest.plotting.trees import children_lists
 
 if TYPE_CHECKING:

@@ -15,10 +15,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import FloatArray
-from ipforest._internal.examples import require_rows_in_order
-from ipforest.choosing.class_costs import TOTAL_COST
-from ipforest.choosing.measures import name_of, read_scoring
-from ipforest.plotting.axes import (
+from ipforest._internal.axes import (
     HELD_OUT,
     OPTIMISED,
     Axes,
@@ -26,22 +23,23 @@ from ipforest.plotting.axes import (
     axes_or_new,
     draw_line,
     finish,
-    literal,
     read_budget,
     ring,
     show_budget,
 )
+from ipforest._internal.examples import require_rows_in_order
+from ipforest.choosing.class_costs import TOTAL_COST
+from ipforest.choosing.measures import name_of, read_scoring
 
 if TYPE_CHECKING:
     from ipforest.estimator import BudgetedEstimator
-    from ipforest.experiments.comparison import Comparison
     from ipforest.frontiers.joint_frontier import JointFrontier
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.path import PruningPath
     from ipforest.stopping.early_exit import EarlyExit
     from ipforest.stopping.staged_estimator import StagedEstimator
 
-__all__ = ["Curve", "TradeoffDisplay", "plot_comparison", "plot_stopping"]
+__all__ = ["Curve", "TradeoffDisplay", "plot_stopping"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,35 +190,6 @@ class TradeoffDisplay:
             finish(panel, "cost per example", curve.error_name)
         self.figure_ = self.axes_[0].figure
         return self
-
-
-def plot_comparison(
-    comparison: Comparison, *, path: tuple[FloatArray, FloatArray] | None = None, ax: Axes | None = None
-) -> Axes:
-    """Draw test error within budgets for several methods: means over seeds, bands of one standard error.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    path : tuple (costs, errors), optional
-        Test costs and test errors of every pruning on one path, drawn as small dots behind the means.
-    ax : matplotlib Axes, optional
-        Where to draw; by default on a new figure.
-    """
-    axes = axes_or_new(ax)
-    if path is not None:
-        axes.plot(*path, ".", color="0.75", markersize=2.5, label="every optimal pruning of one forest")
-    for number, method in enumerate(comparison.methods):
-        errors, spread = comparison.curve(method)
-        draw_line(axes, np.array(comparison.budgets), errors, f"C{number}", literal(method))
-        axes.fill_between(
-            comparison.budgets, errors - spread, errors + spread, color=f"C{number}", alpha=0.2, linewidth=0
-        )
-    finish(axes, f"budget: average cost of an example ({literal(comparison.currency)})", "test error")
-    axes.set_title(
-        f"{literal(comparison.data)}: means over {comparison.n_seeds} seeds, bands of one standard error", fontsize=9
-    )
-    return axes
 
 
 def plot_stopping(model: EarlyExit | StagedEstimator, *, ax: Axes | None = None) -> Axes:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array
+from ipforest._internal.axes import Axes, axes_or_new, literal, short
 from ipforest._internal.rational import as_fraction
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
-from ipforest.plotting.axes import Axes, axes_or_new, literal, short
 
 __all__ = ["children_lists", "draw_tree", "tree_layout"]
 

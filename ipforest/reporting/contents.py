@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 
 from ipforest._internal.arrays import Array, IntArray
+from ipforest._internal.axes import MAX_CLASSES, short
 from ipforest._internal.examples import checked_weight, require_rows_in_order
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.words import plain
@@ -20,7 +21,6 @@ from ipforest.choosing.measures import listed_scoring
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_each, check_integer
 from ipforest.estimator.held_out import checked_labels
-from ipforest.plotting.axes import MAX_CLASSES, short
 from ipforest.reporting.measured import Answered, Measure, measures_of, recall_of
 from ipforest.reporting.pages import Report, Table
 from ipforest.session import Seller, Sessions

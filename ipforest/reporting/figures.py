@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from sklearn.metrics import roc_curve
 
 from ipforest._internal.arrays import Array, BoolArray
+from ipforest._internal.axes import Axes, ink, literal, short, show_budget
 from ipforest._internal.words import plain
 from ipforest.choosing.measures import confidence
-from ipforest.plotting.axes import Axes, ink, literal, short, show_budget
 from ipforest.plotting.purchases import draw_purchases, draw_reliability
 from ipforest.reporting.measured import Answered, Measure
 

@@ -14,10 +14,10 @@ import pandas as pd
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.feature_names import column_of
 from ipforest._internal.words import listed, number_of, some_of
-from ipforest.choosing.class_costs import label_places
 from ipforest.costs import FeatureCosts, two_units
 from ipforest.policy import Test
 from ipforest.walks import Purse
+from ipforest.walks.labels import label_places
 
 __all__ = ["Seller", "Unit"]
 

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, checked_count, checked_number
 from ipforest._internal.words import number_of
-from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import require_no_split_cost
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, ordered_together
 from ipforest.session.paid_units import PaidUnits
 from ipforest.session.seller import Seller, Unit
 from ipforest.session.told import Known, told_features, told_of_unit, without_absent
+from ipforest.walks.purse import spending_limit
 
 __all__ = ["Request", "Sessions"]
 

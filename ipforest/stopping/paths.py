@@ -9,8 +9,8 @@ from typing import Protocol, Self
 import numpy as np
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, read_only
-from ipforest.choosing.class_costs import expected_costs
 from ipforest.costs import FeatureCosts
+from ipforest.walks.labels import expected_costs
 
 __all__ = ["FittedRule", "StageOutputs", "StoppingPaths", "StoppingRule", "margin", "margin_in_words"]
 

@@ -15,7 +15,6 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
-from ipforest.choosing.frontier import spending_limit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -27,6 +26,7 @@ from ipforest.stopping.optimal_stopping import StagedRule
 from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin, margin_in_words
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.walks import END, ONWARD, Ensembles, Purse, Routers, RouterTree, SeenStages, StageWalk, Walk, n_outputs_of
+from ipforest.walks.purse import spending_limit
 
 UNSTOPPED = ThresholdStopping()
 """At a level of -inf it stops no example."""

@@ -13,14 +13,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ipforest._internal.arrays import FloatArray, IntArray
-from ipforest.testing.corners import (
-    corner_numbers,
-    delayed_instance,
-    larger_problems,
-    problems_of_many_trees,
-    telling_problems,
-)
 from ipforest.testing.strategies import budgets, instances, lambdas
+from proofs.corners import corner_numbers, delayed_instance, larger_problems, problems_of_many_trees, telling_problems
 
 if TYPE_CHECKING:
     from formulations.base import Formulation, ModelSpecification

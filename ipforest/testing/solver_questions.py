@@ -22,7 +22,8 @@ from ipforest.solvers.registry import (
     checked_answer,
     checked_budget_answer,
 )
-from ipforest.testing.corners import (
+from ipforest.testing.strategies import budgets, lambdas
+from proofs.corners import (
     corner_instances,
     corner_numbers,
     costlier_for_the_second,
@@ -30,7 +31,6 @@ from ipforest.testing.corners import (
     in_finer_units,
     tower_instance,
 )
-from ipforest.testing.strategies import budgets, lambdas
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, in_rows
 from ipforest._internal.kernels import run_in_slices, uncounted_njit
-from ipforest.choosing.frontier import spending_limit
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest.costs import FeatureCosts, two_units
+
+ROUNDING = 1e-9
+"""Share of a budget or cap by which a sum of prices may exceed it: floats round."""
+
+
+def spending_limit(budget: object | None, name: str = "budget") -> float:
+    """Return the largest cost that a budget, or a cap by another name, allows: infinity for None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The budget is no number, or negative.
+    """
+    return inf if budget is None else float(nonnegative_fraction(budget, name)) * (1 + ROUNDING)
 
 
 class Walk(Protocol):

@@ -30,7 +30,7 @@ from ipforest._internal.records import to_record
 from ipforest.instance import PruningInstance
 from ipforest.solvers.highs import NoOptimumError, run, run_first_order
 from ipforest.solvers.linear_program import LinearProgram
-from ipforest.testing.corners import corner_numbers, crowded_instances, larger_problems, telling_problems
+from proofs.corners import corner_numbers, crowded_instances, larger_problems, telling_problems
 from proofs.crosschecks.fitted_problems import draw_fitted_problem
 from proofs.integrality.vertices import is_integral
 from proofs.study import checks, matrices

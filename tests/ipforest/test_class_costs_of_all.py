@@ -16,13 +16,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
 from ipforest.adaptive import AdaptGbrt, BoostedSearch
-from ipforest.choosing.class_costs import (
-    cheapest_is_certain,
-    expected_costs,
-    label_losses,
-    label_places,
-    read_class_costs,
-)
+from ipforest.choosing.class_costs import label_losses, read_class_costs
 from ipforest.classifier_trees import CSTC, AdaBoostRS, AndOrCascade, AndOrObjective, TreeObjective
 from ipforest.ensemble import read
 from ipforest.learners import BudgetRF, CostComplexity, GreedyGrowth, GreedyMiser
@@ -33,6 +27,7 @@ from ipforest.session import Sessions
 from ipforest.stopping.early_exit_policy import EarlyExitPolicy
 from ipforest.stopping.paths import margin
 from ipforest.stopping.stages import UNSTOPPED
+from ipforest.walks.labels import cheapest_is_certain, expected_costs, label_places
 
 X, Y = load_breast_cancer(return_X_y=True)
 X, LABELS = X[:160, :5], np.where(Y[:160] == 1, "well", "ill")

@@ -7,7 +7,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from ipforest import FeatureCosts
-from ipforest.choosing.frontier import Frontier, spending_limit
+from ipforest.choosing.frontier import Frontier
+from ipforest.walks.purse import spending_limit
 from tests.budgeted_estimators import CLASSIFIERS
 
 COSTS, ERRORS = [0.0, 1.0, 2.0, 2.0, 3.0], [0.5, 0.2, 0.2, 0.1, 0.1]

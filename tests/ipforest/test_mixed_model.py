@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import EarlyExit, FeatureCosts, NestedCascade
 from ipforest.choosing.frontier import Frontier
-from ipforest.choosing.mixed_model import MixedModel
+from ipforest.estimator.mixed_model import MixedModel
 from tests.budgeted_estimators import CLASSIFIERS, REGRESSORS
 
 X, y = load_breast_cancer(return_X_y=True)

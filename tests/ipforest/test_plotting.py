@@ -17,7 +17,6 @@ from ipforest.plotting import (
     TradeoffDisplay,
     draw_purchases,
     draw_tree,
-    plot_comparison,
     plot_purchases,
     plot_reliability,
     plot_stopping,
@@ -128,7 +127,7 @@ def test_methods_are_compared_by_test_error() -> None:
         for seed in range(3)
         for budget in (1.0, 2.0)
     ]
-    axes = plot_comparison(Comparison("wine", "features", tuple(outcomes)))
+    axes = Comparison("wine", "features", tuple(outcomes)).plot()
     lines = {line.get_label(): line.get_xydata() for line in axes.lines}
     np.testing.assert_allclose(lines["ours"], [[1, 0.11], [2, 0.11]])
     np.testing.assert_allclose(lines["theirs"], [[1, 0.21], [2, 0.21]])

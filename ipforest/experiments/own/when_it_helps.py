@@ -12,7 +12,6 @@ from ipforest import datasets
 from ipforest.experiments.comparison import SIMPLE, Comparison, Outcome, compare
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.rows import grouped, panels
-from ipforest.plotting import plot_comparison
 
 N_TREES = 40
 
@@ -69,7 +68,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw test error against budget, one panel per data set, with bands of one standard error; one legend for all."""
     figure, parts = panels(records, "data", width=5, height=4, n_columns=3)
     for comparison, (_, _, axes) in zip(_comparisons(records), parts, strict=True):
-        plot_comparison(comparison, ax=axes)
+        comparison.plot(ax=axes)
         axes.set_title(f"{comparison.data}, {comparison.n_seeds} seeds", fontsize=10)
         if axes is not figure.axes[0]:
             axes.get_legend().remove()

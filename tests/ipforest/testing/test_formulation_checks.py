@@ -13,7 +13,7 @@ import formulations
 from formulations import FORMULATIONS, Formulation
 from formulations.variants import VARIANTS
 from ipforest.testing import check_formulation, parametrize_with_checks
-from ipforest.testing.corners import corner_instances
+from proofs.corners import corner_instances
 from proofs.study import checks
 from proofs.study.problem import Problem
 

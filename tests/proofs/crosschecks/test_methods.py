@@ -9,7 +9,7 @@ import proofs
 from ipforest import Pruning, Status, solve
 from ipforest.cli import main
 from ipforest.solvers import SOLVERS
-from ipforest.testing.corners import corner_instances, delayed_instance
+from proofs.corners import corner_instances, delayed_instance
 from proofs.crosschecks.brute_force import brute_force
 from proofs.crosschecks.fitted_problems import FittedProblem
 from proofs.crosschecks.methods import CrossCheck, crosscheck, method_names
