@@ -37,16 +37,17 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
         ]
 
 
-def _asked_for(config: pytest.Config) -> Iterator[tuple[str, Iterator[tuple[str, Callable[[], None]]]]]:
+def _asked_for(config: pytest.Config) -> Iterator[tuple[str, list[tuple[str, Callable[[], None]]]]]:
     asked = [(kind, text) for kind in KINDS for text in config.getoption(f"--check-{kind}")]
     for kind, text in asked:
         from ipforest.testing import subjects
         from ipforest.testing.pytest_marks import checks_of
 
         try:
-            yield text.rpartition(":")[2], checks_of(getattr(subjects, f"find_{kind}")(text))
+            checks = list(checks_of(getattr(subjects, f"find_{kind}")(text)))
         except (OSError, TypeError, ValueError) as problem:
             raise pytest.UsageError(f"--check-{kind}: {problem}") from None
+        yield text.rpartition(":")[2], checks
 
 
 class CheckItem(pytest.Item):

@@ -47,9 +47,8 @@ def find_solver(text: str) -> Any:
     from formulations import Formulation
 
     found = _solver_or_formulation(text)
-    if isinstance(found, Formulation) or _is_within_budget(found):
-        kind = "a formulation" if isinstance(found, Formulation) else "one within a budget"
-        raise ValueError(f"{text}: expected a solver at one lambda, got {kind}; ipforest crosscheck takes it")
+    if isinstance(found, Formulation):
+        raise ValueError(f"{text}: expected a solver, got a formulation; ipforest crosscheck takes it")
     return found
 
 
@@ -79,9 +78,14 @@ def registered_solver(text: str) -> str:
     Raises
     ------
     ValueError, OSError
-        As `find_solver`; or the solver's name is taken.
+        As `find_solver`; or the solver is one within a budget, or its name is taken.
     """
-    return _registered(text, find_solver(text))
+    found = find_solver(text)
+    if _is_within_budget(found):
+        raise ValueError(
+            f"{text}: expected a solver at one lambda, got one within a budget; ipforest crosscheck takes it"
+        )
+    return _registered(text, found)
 
 
 def registered_method(text: str) -> str | Formulation:

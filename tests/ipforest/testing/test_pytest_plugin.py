@@ -22,6 +22,10 @@ def gives_nothing(instance, lam):
     return None
 
 
+def takes_nothing():
+    return None
+
+
 def as_min_cut(instance, lam):
     return solve(instance, lam)
 
@@ -109,10 +113,10 @@ def test_the_commands_take_a_formulation_of_a_file(file: Path, capsys, monkeypat
     assert {each["method"] for each in json.loads(capsys.readouterr().out)["tallies"]} >= {"pyomo-two-words"}
     assert main(["atlas", "--json", "--problems", "1", f"{file}:two_words_model"]) == 0
     assert [entry["name"] for entry in json.loads(capsys.readouterr().out)["entries"]] == ["two-words"]
-    with pytest.raises(
-        ValueError, match=r"mine\.py:two_words_model: expected a solver at one lambda, got a formulation"
-    ):
+    with pytest.raises(ValueError, match=r"mine\.py:two_words_model: expected a solver, got a formulation"):
         registered_solver(f"{file}:two_words_model")
+    with pytest.raises(ValueError, match=r"mine\.py:thrifty: expected a solver at one lambda, got one within a budget"):
+        registered_solver(f"{file}:thrifty")
 
 
 @pytest.mark.slow
@@ -124,10 +128,11 @@ def test_each_check_is_a_test(file: Path) -> None:
     failed = {line for line in done.stdout.splitlines() if line.startswith("FAILED")}
     assert any("gives_nothing-" in line for line in failed)
     assert not any("as_min_cut-" in line for line in failed)
-    wrong = [*command, "--check-formulation", f"{file}:other"]
-    refused = subprocess.run(wrong, cwd=file.parent, capture_output=True, text=True, check=False)
-    assert refused.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "--check-formulation: " in refused.stderr
+    for kind, subject in (("formulation", f"{file}:other"), ("solver", "none"), ("solver", f"{file}:takes_nothing")):
+        wrong = [*command, f"--check-{kind}", subject]
+        refused = subprocess.run(wrong, cwd=file.parent, capture_output=True, text=True, check=False)
+        assert refused.returncode == pytest.ExitCode.USAGE_ERROR
+        assert f"--check-{kind}: " in refused.stderr
 
 
 ESTIMATORS = """
