@@ -37,147 +37,66 @@ examples): then the N under e_h is the number of the former, and ``error_unit`` 
 The optimal-pruning paper leaves h out of p(h) and writes z_h apart; the models follow BudgetPrune, p(h) includes h.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from formulations.base import Formulation, ModelSize, ModelSpecification
-from formulations.closure import Closure
-from formulations.compact import Compact
-from formulations.exact_results import FractionalOptimumError
-from formulations.ip0 import IP0
-from formulations.ip1 import IP1
-from formulations.ip2 import IP2
-from formulations.ip3 import IP3
-from formulations.lp1 import LP1
-from formulations.model_data import ModelData
-from formulations.model_results import ModelResult
-from formulations.modelled import ModelledFormulation, register
-from formulations.registry import FORMULATIONS, formulation, register_formulation
-from formulations.sizes import papers_bound, size
-from formulations.specification import specify
-from ipforest.instance import PruningInstance
-from ipforest.solvers.linear_program import LinearProgram
-
 if TYPE_CHECKING:
-    from formulations.solver_answers import SolversTable
-    from ipforest.results import BudgetResult, PruningResult
-    from proofs.study.study import Study
-
-__all__ = [
-    "FORMULATIONS",
-    "Formulation",
-    "FractionalOptimumError",
-    "LinearProgram",
-    "ModelData",
-    "ModelResult",
-    "ModelSize",
-    "ModelSpecification",
-    "ModelledFormulation",
-    "build",
-    "export",
-    "formulation",
-    "matrix",
-    "papers_bound",
-    "register",
-    "register_formulation",
-    "size",
-    "solve",
-    "solvers_table",
-    "specify",
-    "study",
-]
-
-for _builtin in (IP0(), IP1(), IP2(), IP3(), Compact(), Closure(), LP1()):
-    register_formulation(_builtin)
-
-
-def build(
-    name: str | Formulation, instance: PruningInstance, lam: object = None, budget: object = None, relaxed: bool = False
-) -> Any:
-    """Build a formulation as a Pyomo model.
-
-    Parameters
-    ----------
-    name : str or Formulation
-        A name in `FORMULATIONS`, or a formulation that need not be registered.
-    instance : PruningInstance
-    lam, budget : number, optional
-        The one that the formulation takes, >= 0: int, Fraction, Decimal, str, or float as its shortest decimal.
-    relaxed : bool
-        Let variables range over [0, 1] in place of {0, 1}.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-
-    Raises
-    ------
-    TypeError
-        Not an instance.
-    ValueError
-        Unknown name, a missing, needless or negative number, or an instance that does not fit.
-    OverflowError
-        Integers that reach 2^62.
-    """
-    specification = specify(name, instance, lam, budget, relaxed)
-    return specification.formulation.build(specification)
-
-
-def solve(
-    model: Any, time_limit: float | None = None, relative_gap: float = 0.0, solver: str = "highs"
-) -> PruningResult | BudgetResult | ModelResult:
-    """Solve a Pyomo model with HiGHS, or another solver by name; see `formulations.solving.solve_model`."""
-    from formulations import solving
-
-    return solving.solve_model(model, time_limit, relative_gap, solver)
-
-
-def solvers_table(
-    formulation: str | Formulation,
-    instance: PruningInstance,
-    lam: object,
-    solvers: Sequence[str] | None = None,
-    time_limit: float | None = None,
-) -> SolversTable:
-    """Solve a formulation by every solver, and check each answer; see `formulations.solver_answers.solvers_table`."""
-    from formulations import solver_answers
-
-    return solver_answers.solvers_table(formulation, instance, lam, solvers, time_limit)
-
-
-def matrix(model: Any) -> LinearProgram:
-    """Take a model apart into a sparse matrix with labels; see `formulations.any_model.linear_program_of`.
-
-    Parameters
-    ----------
-    model : pyomo.environ.ConcreteModel, linopy.Model, or path of an .mps or .lp file
-    """
     from formulations.any_model import linear_program_of
+    from formulations.base import Formulation as Formulation
+    from formulations.base import ModelSize as ModelSize
+    from formulations.base import ModelSpecification as ModelSpecification
+    from formulations.exact_results import FractionalOptimumError as FractionalOptimumError
+    from formulations.model_data import ModelData as ModelData
+    from formulations.model_results import ModelResult as ModelResult
+    from formulations.modelled import ModelledFormulation as ModelledFormulation
+    from formulations.modelled import register as register
+    from formulations.models import export as export
+    from formulations.registry import FORMULATIONS as FORMULATIONS
+    from formulations.registry import formulation as formulation
+    from formulations.registry import register_formulation as register_formulation
+    from formulations.sizes import papers_bound as papers_bound
+    from formulations.sizes import size as size
+    from formulations.solver_answers import solvers_table as solvers_table
+    from formulations.solving import solve as solve
+    from formulations.specification import build as build
+    from formulations.specification import specify as specify
+    from ipforest.solvers.linear_program import LinearProgram as LinearProgram
 
-    return linear_program_of(model)
+    matrix = linear_program_of
+
+_HOME = {
+    "FORMULATIONS": "formulations.registry:FORMULATIONS",
+    "Formulation": "formulations.base:Formulation",
+    "FractionalOptimumError": "formulations.exact_results:FractionalOptimumError",
+    "LinearProgram": "ipforest.solvers.linear_program:LinearProgram",
+    "ModelData": "formulations.model_data:ModelData",
+    "ModelResult": "formulations.model_results:ModelResult",
+    "ModelSize": "formulations.base:ModelSize",
+    "ModelSpecification": "formulations.base:ModelSpecification",
+    "ModelledFormulation": "formulations.modelled:ModelledFormulation",
+    "build": "formulations.specification:build",
+    "export": "formulations.models:export",
+    "formulation": "formulations.registry:formulation",
+    "matrix": "formulations.any_model:linear_program_of",
+    "papers_bound": "formulations.sizes:papers_bound",
+    "register": "formulations.modelled:register",
+    "register_formulation": "formulations.registry:register_formulation",
+    "size": "formulations.sizes:size",
+    "solve": "formulations.solving:solve",
+    "solvers_table": "formulations.solver_answers:solvers_table",
+    "specify": "formulations.specification:specify",
+    "study": "proofs.study.study:study",
+}
+"""Where each name is defined; it is imported when it is asked for."""
+__all__ = [*_HOME]
 
 
-def export(model: Any, path: str | Path) -> Path:
-    """Write a Pyomo model as ``.lp`` or ``.mps``; see `formulations.models.export`."""
-    from formulations import models
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _HOME[name].partition(":")
+    return getattr(import_module(module), attribute)
 
-    return models.export(model, path)
 
-
-def study(name: str | Formulation, instances: int | Sequence[PruningInstance] = 24, seed: int = 0) -> Study:
-    """Ask everything about a formulation: is it right, how strong, how large; see `proofs.study.study.study`.
-
-    Like the command line this reaches up, to `proofs`, when it is called.
-
-    Examples
-    --------
-    >>> found = formulations.study("ip4")  # doctest: +SKIP
-    >>> found.summary()  # doctest: +SKIP
-    >>> found.to_html("ip4.html")  # doctest: +SKIP
-    """
-    from proofs.study import study as studies
-
-    return studies.study(name, instances, seed)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

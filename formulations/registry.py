@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from formulations.base import Formulation
+from formulations.closure import Closure
+from formulations.compact import Compact
+from formulations.ip0 import IP0
+from formulations.ip1 import IP1
+from formulations.ip2 import IP2
+from formulations.ip3 import IP3
+from formulations.lp1 import LP1
 from ipforest._internal.registry import Plugins, Registry
 
 __all__ = ["FORMULATIONS", "formulation", "register_formulation"]
 
 
 FORMULATIONS: Registry[Formulation] = Registry(
-    "formulation", "formulations.FORMULATIONS", Plugins("ipforest.formulations")
+    "formulation",
+    "formulations.FORMULATIONS",
+    Plugins("ipforest.formulations"),
+    *(IP0(), IP1(), IP2(), IP3(), Compact(), Closure(), LP1()),
 )
 
 

@@ -26,7 +26,7 @@ from ipforest.solvers.linear_program import LinearProgram, Solution
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-__all__ = ["solve_budget_lp1", "solve_lp", "solve_mip", "solve_model"]
+__all__ = ["solve", "solve_budget_lp1", "solve_lp", "solve_mip"]
 
 
 def solve_lp(
@@ -154,7 +154,7 @@ def run_solver(
     return run_pyomo(model, solver, time_limit)
 
 
-def solve_model(
+def solve(
     model: pyo.ConcreteModel, time_limit: float | None = None, relative_gap: float = 0.0, solver: str = "highs"
 ) -> PruningResult | BudgetResult | ModelResult:
     """Solve a Pyomo model with HiGHS, or another solver; its variables then hold the solution.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from formulations.base import Formulation, ModelSpecification
 from formulations.registry import formulation
@@ -12,7 +13,39 @@ from ipforest.instance import PruningInstance, require_instance
 FLOAT_SAFE = 2**53
 """From here on floats do not tell integers apart."""
 
-__all__ = ["specify"]
+__all__ = ["build", "specify"]
+
+
+def build(
+    name: str | Formulation, instance: PruningInstance, lam: object = None, budget: object = None, relaxed: bool = False
+) -> Any:
+    """Build a formulation as a Pyomo model.
+
+    Parameters
+    ----------
+    name : str or Formulation
+        A name in `FORMULATIONS`, or a formulation that need not be registered.
+    instance : PruningInstance
+    lam, budget : number, optional
+        The one that the formulation takes, >= 0: int, Fraction, Decimal, str, or float as its shortest decimal.
+    relaxed : bool
+        Let variables range over [0, 1] in place of {0, 1}.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+
+    Raises
+    ------
+    TypeError
+        Not an instance.
+    ValueError
+        Unknown name, a missing, needless or negative number, or an instance that does not fit.
+    OverflowError
+        Integers that reach 2^62.
+    """
+    specification = specify(name, instance, lam, budget, relaxed)
+    return specification.formulation.build(specification)
 
 
 def specify(

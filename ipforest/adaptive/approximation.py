@@ -23,7 +23,7 @@ from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
 from ipforest.choosing.lambdas import check_lambdas
 from ipforest.ensemble.categories import Categories
-from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.ensemble.sklearn_trees import unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.base import FittedWithHeldOut
 from ipforest.estimator.checks import check_each, check_integer, check_share, is_fitted

@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.examples import require_rows_in_order
 from ipforest.ensemble import routing
 from ipforest.ensemble.margin_losses import checked_targets, checked_weights
 from ipforest.ensemble.packing import without_counts
+from ipforest.ensemble.sklearn_trees import averaged_fields, averaging_trees, random_forest_of
 from ipforest.ensemble.trees import Trees
 
 
@@ -88,15 +90,24 @@ class Forest(Trees):
         ValueError
             It predicts several outputs.
         """
-        from ipforest.ensemble.scikit_learn import forest_from_sklearn
-
-        return forest_from_sklearn(estimator)
+        trees = averaging_trees(estimator)
+        check_is_fitted(trees)
+        if hasattr(trees, "to_forest"):
+            forest: Forest = trees.to_forest()
+            return forest
+        return cls(**averaged_fields(trees))
 
     def to_sklearn(self) -> Any:
-        """Return the forest as a fitted scikit-learn RandomForestClassifier or RandomForestRegressor."""
-        from ipforest.ensemble.scikit_learn import forest_to_sklearn
+        """Return the forest as a fitted scikit-learn RandomForestClassifier or RandomForestRegressor.
 
-        return forest_to_sklearn(self)
+        Raises
+        ------
+        ValueError
+            A test is none of scikit-learn's forests: of a category, by "<", or of float64 values.
+        RuntimeError
+            This version of scikit-learn holds trees in another way.
+        """
+        return random_forest_of(self)
 
     @property
     def is_classifier(self) -> bool:

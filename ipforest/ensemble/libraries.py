@@ -14,7 +14,8 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import require_own_predictions
-from ipforest.ensemble.scikit_learn import BOOSTED, HISTOGRAM_BOOSTED, unfrozen
+from ipforest.ensemble.scikit_learn import BOOSTED, HISTOGRAM_BOOSTED
+from ipforest.ensemble.sklearn_trees import unfrozen
 
 READERS: dict[str, str | Callable[..., Any]] = {
     "sklearn": "ipforest.ensemble.scikit_learn:read_sklearn",
@@ -26,7 +27,7 @@ READERS: dict[str, str | Callable[..., Any]] = {
 the function itself. Entry points of the group "ipforest.readers" add those of installed packages."""
 
 WRITERS = {
-    "sklearn": "ipforest.ensemble.scikit_learn:forest_to_sklearn",
+    "sklearn": "ipforest.ensemble.scikit_learn:write_sklearn",
     "lightgbm": "ipforest.ensemble.lightgbm:write_lightgbm",
     "xgboost": "ipforest.ensemble.xgboost:write_xgboost",
     "onnx": "ipforest.ensemble.onnx:write_onnx",

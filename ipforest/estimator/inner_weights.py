@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.utils.validation import has_fit_parameter
 
-from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.ensemble.sklearn_trees import unfrozen
 from ipforest.estimator.checks import is_fitted
 
 __all__ = ["weights_as_inside"]

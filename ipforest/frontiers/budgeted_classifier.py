@@ -23,7 +23,7 @@ from ipforest._internal.progress import progress_bar
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import FROM_DTYPE, is_from_dtype
 from ipforest.ensemble.libraries import read, require_trained_categories
-from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
+from ipforest.ensemble.sklearn_trees import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_estimator
 from ipforest.estimator.given import Given, seeded

@@ -21,7 +21,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.libraries import read, sums_trees
 from ipforest.ensemble.refitting import fill_inner_values, refit_jointly
-from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees, unfrozen
+from ipforest.ensemble.sklearn_trees import AVERAGING, averaging_trees, unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
 from ipforest.estimator.checks import is_fitted
 from ipforest.estimator.given import Given

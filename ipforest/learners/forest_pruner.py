@@ -16,7 +16,7 @@ from ipforest._internal.rational import as_fraction, nonnegative_fraction, time_
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
-from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
+from ipforest.ensemble.sklearn_trees import AVERAGING, averaging_trees
 from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_choice, is_fitted

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.examples import checked_weight, require_rows_in_order
 from ipforest.ensemble.forest import Forest
-from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.ensemble.sklearn_trees import unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
 from ipforest.estimator.checks import check_integer, is_fitted
 from ipforest.estimator.given import for_inner, seeded

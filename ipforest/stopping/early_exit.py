@@ -17,7 +17,7 @@ from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.libraries import read, require_trained_categories
-from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
+from ipforest.ensemble.sklearn_trees import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_choice, is_fitted
 from ipforest.estimator.given import Given, check_inner_estimator, seeded

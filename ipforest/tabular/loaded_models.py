@@ -20,7 +20,8 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
 from ipforest.ensemble.packed_forests import ForestsAtRest, RestingForest
-from ipforest.ensemble.scikit_learn import BAGGINGS, BOOSTED, FORESTS, HISTOGRAM_BOOSTED
+from ipforest.ensemble.scikit_learn import BOOSTED, HISTOGRAM_BOOSTED
+from ipforest.ensemble.sklearn_trees import BAGGINGS, FORESTS
 from ipforest.ensemble.trees import LEAF, Trees
 
 PACKAGE = "ipforest."

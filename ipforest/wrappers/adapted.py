@@ -23,7 +23,7 @@ from ipforest._internal.examples import (
     require_rows_in_order,
 )
 from ipforest._internal.feature_names import known_to_scikit_learn
-from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.ensemble.sklearn_trees import unfrozen
 from ipforest.estimator import BudgetedEstimator, split_rows
 from ipforest.estimator.base import FittedWithWeights
 from ipforest.estimator.checks import is_fitted

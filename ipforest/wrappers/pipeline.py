@@ -21,7 +21,7 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import require_rows_in_order
 from ipforest._internal.feature_names import column_names, in_pandas, known_to_scikit_learn, positions_by_name
 from ipforest._internal.records import object_of
-from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.ensemble.sklearn_trees import unfrozen
 from ipforest.estimator import BudgetedEstimator, read_costs
 from ipforest.estimator.checks import is_fitted
 from ipforest.estimator.measurement import Measurement

@@ -15,7 +15,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import formulations
-from formulations import FORMULATIONS, Formulation
+from formulations.base import Formulation
+from formulations.registry import FORMULATIONS
 from ipforest.instance import PruningInstance
 from ipforest.results import BudgetResult, Status
 from ipforest.solvers import BUDGET_SOLVERS, solve_budget

@@ -27,7 +27,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import formulations
-from formulations import FORMULATIONS, Formulation
+from formulations.base import Formulation
+from formulations.registry import FORMULATIONS
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import records_to_text, to_record
 from ipforest.instance import PruningInstance

@@ -37,7 +37,7 @@ from ipforest import (
     PruningSettings,
 )
 from ipforest.adaptive import AdaptGbrt, BoostedSearch
-from ipforest.ensemble import read, scikit_learn
+from ipforest.ensemble import read, sklearn_trees
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.category_sets import CategorySets
 from ipforest.ensemble.library_checks import require_known_parts
@@ -493,7 +493,7 @@ def test_trees_of_scikit_learn_1_10_that_compare_numbers_are_read_and_written(mo
     model = LaterClassifier(max_depth=3, random_state=0).fit(X, y)
     forest = Forest.from_sklearn(model)
     np.testing.assert_array_equal(forest.predict_proba(X), model.predict_proba(X))
-    monkeypatch.setattr(scikit_learn, "DecisionTreeClassifier", LaterClassifier)
+    monkeypatch.setattr(sklearn_trees, "DecisionTreeClassifier", LaterClassifier)
     written = forest.to_sklearn()
     assert written.estimators_[0].is_categorical_ is None
     np.testing.assert_array_equal(written.predict_proba(X), model.predict_proba(X))
@@ -524,7 +524,7 @@ def test_trees_are_not_written_as_those_that_are_not_known(
     kind: type, got: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forest = Forest.from_sklearn(DecisionTreeClassifier(max_depth=2).fit(*CANCER))
-    monkeypatch.setattr(scikit_learn, "DecisionTreeClassifier", kind)
+    monkeypatch.setattr(sklearn_trees, "DecisionTreeClassifier", kind)
     with pytest.raises(RuntimeError, match=f"to_sklearn: expected trees as .*, got {got} in those of"):
         forest.to_sklearn()
 
