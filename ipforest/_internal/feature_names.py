@@ -267,7 +267,7 @@ def places_by_number(
         Labels are names, and the features have none.
     """
     numbers = column_numbers(labels)
-    if numbers is not None and len(numbers) == n_features and {*labels} != {*(features or ())}:
+    if numbers is not None and len(numbers) == n_features and {*labels} != {*([] if features is None else features)}:
         return [*map(int, np.argsort(numbers))]
     if features is None:
         raise ValueError(

@@ -354,6 +354,15 @@ def test_numbers_of_columns_as_text_are_numbers(write, tmp_path) -> None:
             read_prices(names).costs_for(2)
 
 
+@pytest.mark.parametrize("names", [["0", "1", "2"], ["2", "0", "1"]])
+def test_columns_whose_names_are_numbers_have_prices_by_name(names) -> None:
+    """Fits failed where names are an array, as scikit-learn keeps them."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=names)
+    prices = {"0": 1, "1": 2, "2": 3}
+    model = BudgetPrune(DecisionTreeClassifier(), feature_costs=prices, random_state=0).fit(X, X["0"] > 0)
+    assert model.costs_.prices == tuple(prices[name] for name in names)
+
+
 def test_prices_and_groups_by_name_follow_the_columns_of_a_data_frame() -> None:
     costs = FeatureCosts({"c": 3, "a": 1, "b": 2}, groups={"b": 0, "c": 0, "a": -1}, group_fees=[5])
     rng = np.random.default_rng(0)
