@@ -491,7 +491,7 @@ class FeatureCosts:
 
 def _in_order(values: Any, names: Sequence[str] | None, what: str) -> tuple[Any, Sequence[str] | None]:
     """Bring values that have names of their own into the order of the names; without names, take theirs."""
-    plain, own = values_and_names(values)
+    plain, own = values_and_names(values, what)
     if own is None or names is None:
         return plain, own if names is None else names
     items = list(plain)

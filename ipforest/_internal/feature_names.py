@@ -95,8 +95,14 @@ def _with_known_columns(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def values_and_names(values: Any) -> tuple[Any, tuple[str, ...] | None]:
+def values_and_names(values: Any, what: str) -> tuple[Any, tuple[str, ...] | None]:
     """Part a mapping or a pandas Series into values and names; None for what has no names.
+
+    Parameters
+    ----------
+    values : mapping, Series, or another object
+    what : str
+        What they are, for the error message.
 
     Raises
     ------
@@ -112,7 +118,7 @@ def values_and_names(values: Any) -> tuple[Any, tuple[str, ...] | None]:
         return items, names
     numbers = list(labels)
     if sorted(numbers, key=str) != sorted(range(len(items)), key=str):
-        raise ValueError(f"prices: expected column numbers 0..{len(items) - 1} as keys, got {numbers}")
+        raise ValueError(f"{what}: expected column numbers 0..{len(items) - 1} as keys, got {numbers}")
     return [items[place] for place in np.argsort(numbers).tolist()], None
 
 

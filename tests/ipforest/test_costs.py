@@ -244,6 +244,8 @@ def test_integer_keys_are_column_numbers() -> None:
         assert FeatureCosts(prices) == FeatureCosts([3, 5])
     with pytest.raises(ValueError, match=r"prices: expected column numbers 0\.\.1 as keys, got \[0, 7\]"):
         FeatureCosts({0: 3, 7: 5})
+    with pytest.raises(ValueError, match=r"groups: expected column numbers 0\.\.1 as keys, got \[0, 7\]"):
+        FeatureCosts([3, 5], {0: 0, 7: 0}, [1])
 
 
 def test_names_that_do_not_match_are_refused() -> None:
