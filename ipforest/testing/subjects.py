@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +164,7 @@ def _of_file(
 
 
 def _names_of(path: Path) -> dict[str, Any]:
-    """Run a file and return what it defines, its folder being where it imports from.
+    """Run a file and return what it defines, its folder being where it imports from; it prints to standard error.
 
     Raises
     ------
@@ -179,7 +180,8 @@ def _names_of(path: Path) -> dict[str, Any]:
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
     try:
-        return runpy.run_path(str(path.resolve()))
+        with redirect_stdout(sys.stderr):
+            return runpy.run_path(str(path.resolve()))
     except (Exception, SystemExit) as problem:  # the file is the user's, and may raise anything, or end the program
         raise ValueError(f"{path}: expected a file that runs, got {type(problem).__name__}: {problem}") from problem
     finally:
