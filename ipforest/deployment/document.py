@@ -31,7 +31,7 @@ from ipforest.session import Seller
 from ipforest.stopping.certified_stopping import CertifiedRule
 from ipforest.stopping.early_exit_policy import EarlyExitPolicy
 from ipforest.stopping.optimal_stopping import StagedRule
-from ipforest.stopping.paths import FittedRule
+from ipforest.stopping.paths import FittedRule, tables_of
 from ipforest.stopping.stages import Stage, StagesInOrder
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.walks import END, TIE
@@ -98,7 +98,7 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
         return document_of(model.estimator_) | {"table": table_of(model)}
     _check_exportable(model)
     seller, (policy, calibrations) = model._seller(), _calibrations(model.policy())
-    purse = seller.purse(model.max_cost)
+    purse = seller.purse(model._cap)
     categories = {column: _names(names) for column, names in seller.categories.items()}
     document: dict[str, Any] = {
         **HEAD,
@@ -118,7 +118,7 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
         if isinstance(policy, GatedPolicy | SummedTrees):
             raise ValueError(
                 f"{type(model).__name__}: expected no cap, as what {policy.decides_by} answers before all is bought is "
-                f"not exported, got max_cost={model.max_cost}"
+                f"not exported, got max_cost={model._cap}"
             )
         document |= {"cap": {"limit": purse.limit, "missing_seen": purse.missing_seen.tolist()}}
     if isinstance(policy, GatedPolicy):
@@ -360,13 +360,15 @@ def _rule(rule: FittedRule) -> dict[str, Any]:
     bin alone, so that all histories of a stage are followed by the same ones; what comes after its last stage is
     followed by nothing.
     """
+    known = isinstance(rule, ThresholdStopping | CertifiedRule | StagedRule)
+    if not known or tables_of(rule) is None:
+        raise TypeError(f"rule: expected one of this package, got {type(rule).__name__}")
     if isinstance(rule, ThresholdStopping):
         return _histories([0, -1, 1], [1, 0, 1], [[0.0], [], []], [0.0, 0.0, inf], 1.0)
     if isinstance(rule, CertifiedRule):
         edges = [row.tolist() for row in rule.edges]
         return _histories([*rule.next_stage], [*rule.first_child], edges, rule.lambdas.tolist(), 0.0)
-    if not isinstance(rule, StagedRule):
-        raise TypeError(f"rule: expected one of this package, got {type(rule).__name__}")
+    assert isinstance(rule, StagedRule)
     lambdas = [[inf], *(row.tolist() for row in rule.lambdas), [inf]]
     sizes, n_stages = list(map(len, lambdas)), len(rule.lambdas)
     stage = np.repeat(np.arange(n_stages + 2), sizes).tolist()

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
@@ -344,6 +344,13 @@ def _nodes(tree: dict[str, Any], weight: float) -> TreeNodes:
 
 def _base_margins(text: str, link: str, n_margins: int) -> FloatArray:
     """Turn the base score, stored as a prediction, into margins."""
-    scores = np.atleast_1d(np.array(json.loads(text), dtype=np.float32)).astype(np.float64)
-    margins = {"logit": logit, "log": np.log}.get(link, np.asarray)(scores)
+    scores = np.atleast_1d(np.array(json.loads(text), dtype=np.float32))
+    margins = _logit(scores) if link == "logit" else {"log": np.log}.get(link, np.asarray)(scores.astype(np.float64))
     return np.broadcast_to(margins, (n_margins,)).astype(np.float64)
+
+
+def _logit(share: Array) -> FloatArray:
+    """Return the margins of shares as XGBoost does: in single precision, from neither 0 nor 1, but 1e-6 off."""
+    least = np.float32(1e-6)
+    inside = np.clip(share, least, np.float32(1) - least)
+    return np.asarray(-np.log(np.float32(1) / inside - np.float32(1)))

@@ -15,7 +15,7 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, 
 from ipforest.choosing.class_costs import label_losses
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.session import Seller, Sessions
-from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin, margin_in_words
+from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, asked, margin, margin_in_words, tables_of
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.walks import Purse, TreeWalk, Walk, record
 
@@ -88,7 +88,8 @@ class EarlyExitPolicy:
         paying = running[(wanted[running] != ANSWERS) & ~free[wanted[running]]]
         deciding = rows[paying]
         outputs, settled = self._trees.foresee(inner, deciding, self._class_costs)
-        keen, memory = self._rule.keenness(
+        keen, memory = asked(
+            self._rule,
             place.stage[deciding].astype(np.int64),
             sureness(self._trees, inner, deciding, outputs, self._class_costs),
             place.memory[deciding].astype(np.int64),
@@ -102,9 +103,10 @@ class EarlyExitPolicy:
 
     def at_once(self, purse: Purse) -> Walk | None:
         """Give a walk through the trees that the rule stops, where both are known to kernels."""
-        if type(self._trees) is not TreesInOrder or not hasattr(self._rule, "tables"):
+        tables = tables_of(self._rule)
+        if type(self._trees) is not TreesInOrder or tables is None:
             return None
-        return self._trees.walk(purse._replace(free=self._free), self._rule.tables(), self._level, self._class_costs)
+        return self._trees.walk(purse._replace(free=self._free), tables, self._level, self._class_costs)
 
     def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
         """Mark the tests below the place of each example, in its tree."""

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, read_only
 from ipforest.costs import FeatureCosts
+from ipforest.walks import RuleTables
 from ipforest.walks.labels import expected_costs
 
-__all__ = ["FittedRule", "StageOutputs", "StoppingPaths", "StoppingRule", "margin", "margin_in_words"]
+__all__ = [
+    "FittedRule",
+    "StageOutputs",
+    "StoppingPaths",
+    "StoppingRule",
+    "agrees_with_keenness",
+    "asked",
+    "margin",
+    "margin_in_words",
+    "tables_of",
+]
 
 
 MEASURED = ("signal", "loss", "last", "bought_at", "cost")
 """Fields with a row for each example."""
+
+MEMORY = np.iinfo(np.int32)
+"""What walks and sessions keep of an example's memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +150,8 @@ def margin_in_words(lead: float, class_costs: FloatArray | None) -> str:
 class FittedRule(Protocol):
     """What a rule has learnt.
 
-    One that compiled walks can follow also has ``tables()``, a `ipforest.walks.RuleTables`.
+    One that compiled walks can follow also has ``tables()``, a `ipforest.walks.RuleTables`, in the class of its
+    `keenness` or below; see `agrees_with_keenness`.
     """
 
     def keenness(self, stage: IntArray, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
@@ -153,6 +168,7 @@ class FittedRule(Protocol):
         -------
         keenness : ndarray of float64, shape (n,)
         memory : ndarray of int64, shape (n,)
+            Of no more than 32 bits.
         """
 
 
@@ -161,3 +177,65 @@ class StoppingRule(Protocol):
 
     def fit(self, paths: StoppingPaths) -> FittedRule:
         """Learn from held-out examples."""
+
+
+def agrees_with_keenness(rule: FittedRule, name: str) -> bool:
+    """Tell whether a method of a rule was written for its `keenness`: not one of a class whose heir has another.
+
+    Parameters
+    ----------
+    rule : FittedRule
+    name : str
+        A method that says in another way what `keenness` does, such as ``tables``.
+    """
+    kinds = type(rule).__mro__
+    places = [
+        next((place for place, kind in enumerate(kinds) if each in vars(kind)), None) for each in (name, "keenness")
+    ]
+    own, keenness = places
+    return own is not None and keenness is not None and own <= keenness
+
+
+def tables_of(rule: Any) -> RuleTables | None:
+    """Return a rule as compiled walks follow it; None for one that they do not."""
+    return rule.tables() if agrees_with_keenness(rule, "tables") else None
+
+
+def asked(rule: FittedRule, stage: IntArray, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
+    """Ask a rule how keen examples are, and require numbers of it, one for each example, and integers to remember.
+
+    Parameters
+    ----------
+    rule : FittedRule
+    stage, signal, memory : ndarrays, shape (n,)
+        See `FittedRule.keenness`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The rule answers otherwise than `FittedRule` says.
+    """
+    expected = f"stopping: expected {type(rule).__name__}.keenness(stage, signal, memory)"
+    answer = rule.keenness(stage, signal, memory)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise TypeError(f"{expected} to return keenness and memory, got {type(answer).__name__}")
+    if np.iscomplexobj(answer[0]):
+        raise TypeError(f"{expected} to return numbers that are larger or smaller than others, got complex ones")
+    try:
+        keen, remembered = np.asarray(answer[0], dtype=np.float64), np.asarray(answer[1])
+    except (TypeError, ValueError) as problem:
+        raise TypeError(f"{expected} to return numbers, got none: {problem}") from None
+    if keen.shape != signal.shape or remembered.shape != signal.shape:
+        raise ValueError(f"{expected} to return shapes {signal.shape}, got {keen.shape} and {remembered.shape}")
+    if not all(isinstance(part, np.ndarray) for part in answer):
+        kinds = " and ".join(type(part).__name__ for part in answer)
+        raise TypeError(f"{expected} to return arrays, got {kinds}")
+    if remembered.dtype.kind not in "iub":
+        raise TypeError(f"{expected} to return a memory of integers, got {remembered.dtype}")
+    if remembered.size and not MEMORY.min <= remembered.min() <= remembered.max() <= MEMORY.max:
+        beyond = remembered[(remembered < MEMORY.min) | (remembered > MEMORY.max)][0]
+        raise ValueError(f"{expected} to return a memory of 32 bits, got {beyond}")
+    if np.isnan(keen).any():
+        at = int(np.isnan(keen).argmax())
+        raise ValueError(f"{expected} to return numbers, got nan at stage {stage[at]} for the signal {signal[at]:.6g}")
+    return keen, remembered.astype(np.int64, copy=False)

@@ -17,7 +17,7 @@ from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.choosing.frontier import Frontier
 from ipforest.estimator.held_out import folds_of_groups
 from ipforest.stopping.optimal_stopping import OptimalStopping
-from ipforest.stopping.paths import FittedRule, StoppingPaths, StoppingRule
+from ipforest.stopping.paths import FittedRule, StoppingPaths, StoppingRule, asked, tables_of
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 
 __all__ = [
@@ -90,31 +90,10 @@ def keenness_along(rule: FittedRule, paths: StoppingPaths) -> FloatArray:
     memory = np.zeros(paths.n_samples, dtype=np.int64)
     for stage in range(paths.n_stages):
         rows = np.flatnonzero(paths.last > stage)
-        keen[rows, stage], memory[rows] = _answered(rule, stage, paths.signal[rows, stage], memory[rows])
+        keen[rows, stage], memory[rows] = asked(
+            rule, np.full(rows.size, stage), paths.signal[rows, stage], memory[rows]
+        )
     return keen
-
-
-def _answered(rule: FittedRule, stage: int, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
-    """Ask a rule, and require numbers of it, one for each example, and integers to remember."""
-    expected = f"stopping: expected {type(rule).__name__}.keenness(stage, signal, memory)"
-    answer = rule.keenness(np.full(signal.size, stage), signal, memory)
-    if not isinstance(answer, tuple) or len(answer) != 2:
-        raise TypeError(f"{expected} to return keenness and memory, got {type(answer).__name__}")
-    try:
-        keen, remembered = np.asarray(answer[0], dtype=float), np.asarray(answer[1])
-    except (TypeError, ValueError) as problem:
-        raise TypeError(f"{expected} to return numbers, got none: {problem}") from None
-    if keen.shape != signal.shape or remembered.shape != signal.shape:
-        raise ValueError(f"{expected} to return shapes {signal.shape}, got {keen.shape} and {remembered.shape}")
-    if not all(isinstance(part, np.ndarray) for part in answer):
-        kinds = " and ".join(type(part).__name__ for part in answer)
-        raise TypeError(f"{expected} to return arrays, got {kinds}")
-    if remembered.dtype.kind not in "iub":
-        raise TypeError(f"{expected} to return a memory of integers, got {remembered.dtype}")
-    if np.isnan(keen).any():
-        seen = signal[np.isnan(keen).argmax()]
-        raise ValueError(f"{expected} to return numbers, got nan at stage {stage} for the signal {seen:.6g}")
-    return keen, remembered
 
 
 def _require_same_alone(rule: FittedRule, keenness: FloatArray, paths: StoppingPaths) -> None:
@@ -140,13 +119,13 @@ def cross_fitted_keenness(rule: StoppingRule, paths: StoppingPaths, n_folds: int
     paths : StoppingPaths
         Groups count where there are two or more.
     n_folds : int
-        With 1, the rule is fitted on all examples and applied to the same.
+        With 1, the rule is fitted on all examples and applied to the same; so is it where there is one example alone.
 
     Returns
     -------
     ndarray of float64, shape (n_samples, n_stages)
     """
-    if n_folds == 1:
+    if n_folds == 1 or paths.n_samples == 1:
         return keenness_along(rule.fit(paths), paths)
     fold = np.arange(paths.n_samples) % n_folds
     if paths.groups is not None and np.unique(paths.groups).size > 1:
@@ -262,9 +241,9 @@ def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int, score: ScoreO
             f"got {type(fitted).__name__}"
         )
     keenness = [keenness_along(fitted, paths)]
-    if not hasattr(fitted, "tables"):
+    if tables_of(fitted) is None:
         _require_same_alone(fitted, keenness[0], paths)
-    if isinstance(rule, ThresholdStopping):
+    if type(rule) is ThresholdStopping:
         curve = stopping_curve(keenness[0], paths, ROUNDING)
     else:
         keenness.append(cross_fitted_keenness(rule, paths, n_folds))

@@ -23,7 +23,16 @@ from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.session import Seller, Unit
 from ipforest.stopping.optimal_stopping import StagedRule
-from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, margin, margin_in_words
+from ipforest.stopping.paths import (
+    FittedRule,
+    StageOutputs,
+    StoppingPaths,
+    agrees_with_keenness,
+    asked,
+    margin,
+    margin_in_words,
+    tables_of,
+)
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.walks import END, ONWARD, Ensembles, Purse, Routers, RouterTree, SeenStages, StageWalk, Walk, n_outputs_of
 from ipforest.walks.purse import spending_limit
@@ -203,13 +212,17 @@ class StagesInOrder:
         class_costs: FloatArray | None = None,
     ) -> None:
         self._class_costs = class_costs
-        self.stages, self._costs, self._max_cost = tuple(stages), costs, max_cost
+        self.stages, self._costs = tuple(stages), costs
         self._read = _ReadStages(self.stages)
         self._rule, self._level = rule, level
-        self.affordable = np.asarray(costs.cost_of(self._used) <= spending_limit(max_cost, "max_cost"))
+        self._take_cap(max_cost)
         self._depth = np.zeros(len(self.stages), dtype=np.int64)
         for number, stage in enumerate(self.stages):
             self._depth[stage.following[stage.following != END]] = self._depth[number] + 1
+
+    def _take_cap(self, max_cost: object | None) -> None:
+        self._max_cost = max_cost
+        self.affordable = np.asarray(self._costs.cost_of(self._used) <= spending_limit(max_cost, "max_cost"))
 
     @property
     def _used(self) -> BoolArray:
@@ -235,6 +248,12 @@ class StagesInOrder:
         other._rule, other._level = rule, level
         return other
 
+    def within(self, max_cost: object | None) -> StagesInOrder:
+        """Return the same stages with another cap."""
+        other = copy(self)
+        other._take_cap(max_cost)
+        return other
+
     def compact(self, *, keep_passed: bool = True) -> StagesInOrder:
         """Leave out the stages that no example reaches, and what forests know besides what their leaves answer.
 
@@ -255,7 +274,7 @@ class StagesInOrder:
             if is_kept[number]:
                 is_kept[goals[number][goals[number] != END]] = True
         rule, instead = self._rule, np.append(np.arange(len(self.stages)), END)
-        if not keep_passed and isinstance(rule, StagedRule):
+        if not keep_passed and isinstance(rule, StagedRule) and agrees_with_keenness(rule, "may_stop"):
             depths = self._passed_depths(rule, is_kept)
             rule = rule.without(depths)
             for number in np.flatnonzero(is_kept & np.isin(self._depth, depths))[::-1]:
@@ -293,10 +312,10 @@ class StagesInOrder:
 
     def _may_go_on(self, number: int) -> bool:
         """Tell whether the rule lets an example go on from a stage; the margin between classes is never negative."""
-        may_go_on = getattr(self._rule, "may_go_on", None)
-        if may_go_on is None or not is_classifier(self.stages[number].model):
+        rule: Any = self._rule
+        if not agrees_with_keenness(rule, "may_go_on") or not is_classifier(self.stages[number].model):
             return True
-        return bool(may_go_on(int(self._depth[number]), self._level))
+        return bool(rule.may_go_on(int(self._depth[number]), self._level))
 
     def __copy__(self) -> Self:
         """Copy the stages as they are: packing forests takes seconds."""
@@ -324,7 +343,8 @@ class StagesInOrder:
     def at_once(self, purse: Purse) -> Walk | None:
         """Give a walk from stage to stage, where kernels know the models, the routers and the rule."""
         routers = [router for stage in self.stages if (router := stage.router_tree) is not None]
-        if len(routers) < len(self.stages) or not hasattr(self._rule, "tables"):
+        tables = tables_of(self._rule)
+        if len(routers) < len(self.stages) or tables is None:
             return None
         read_in = self._read.joined
         if read_in is None:
@@ -342,7 +362,7 @@ class StagesInOrder:
             held(seen),
             held(read_in.ensembles),
             held(Routers.of(routers, features, [stage.following for stage in self.stages])),
-            held(self._rule.tables()),
+            held(tables),
             self._level,
             self._class_costs,
         )
@@ -364,7 +384,7 @@ class StagesInOrder:
     def _decide(self, progress: Progress, place: _Place, rows: Rows) -> None:
         stage = place.stage[rows].astype(np.int64)
         signal = self._signal(progress, rows)
-        keen, memory = self._rule.keenness(self._depth[stage], signal, place.memory[rows].astype(np.int64))
+        keen, memory = asked(self._rule, self._depth[stage], signal, place.memory[rows].astype(np.int64))
         goal = self._goals(stage, progress.values[rows])
         place.memory[rows] = memory
         place.goal[rows] = goal

@@ -200,6 +200,15 @@ def test_the_base_score_of_xgboost_is_one_number(name: str) -> None:
     assert isinstance(json.loads(learner["learner_model_param"]["base_score"]), float)
 
 
+@pytest.mark.parametrize("base", [-18.0, -14.0, 17.0])
+def test_base_scores_that_xgboost_does_not_hold_are_leaves(base: float) -> None:
+    pytest.importorskip("xgboost")
+    trees, X = trees_and_examples("logit")
+    X = X.astype(np.float32)
+    trees = replace(trees, base_score=[base])
+    np.testing.assert_allclose(margins_of(write(trees, "xgboost"), X), trees.margins(X), rtol=1e-5, atol=1e-5)
+
+
 OBJECTIVES = (
     *("binary:logistic", "multi:softprob", "count:poisson", "reg:gamma", "reg:tweedie"),
     *("reg:quantileerror", "reg:pseudohubererror", "reg:absoluteerror", "reg:squaredlogerror"),

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import proofs
-from ipforest import FeatureCosts
+from ipforest import EarlyExit, FeatureCosts
+from ipforest.ensemble.libraries import write
 from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.optimal_stopping import OptimalStopping
@@ -291,6 +292,8 @@ def answering(answer: Any) -> Any:
         (lambda stage, signal, memory: ([*signal], memory), TypeError, r"to return arrays, got list and ndarray$"),
         (lambda stage, signal, memory: (signal, signal), TypeError, r"to return a memory of integers, got float64$"),
         (lambda stage, signal, memory: (signal + np.nan, memory), ValueError, r"to return numbers, got nan at stage 0"),
+        (lambda stage, signal, memory: (signal + 1j, memory), TypeError, r"larger or smaller .*, got complex ones$"),
+        (lambda stage, signal, memory: (signal, memory + 2**31), ValueError, r"a memory of 32 bits, got 2147483648$"),
         (lambda stage, signal, memory: (signal - signal.max(initial=0), memory), ValueError, r"on each example alone"),
         (lambda stage, signal, memory: (np.argsort(-signal), memory), ValueError, r"on each example alone"),
         (lambda stage, signal, memory: (signal + memory, np.arange(len(signal))), ValueError, r"on each example alone"),
@@ -302,6 +305,8 @@ def answering(answer: Any) -> Any:
         "a list",
         "memory of floats",
         "nan",
+        "complex numbers",
+        "a memory of 64 bits",
         "less the largest",
         "ranks",
         "by position",
@@ -331,6 +336,33 @@ def test_a_rule_of_ones_own_is_taken_as_the_threshold() -> None:
         for rule in (answering(lambda stage, signal, memory: (1 - signal, memory)), ThresholdStopping())
     )
     np.testing.assert_array_equal(own.cost, threshold.cost)
+
+
+@pytest.mark.parametrize("rule", [ThresholdStopping(), OptimalStopping(1, 1), CertifiedStopping(1, 1)])
+def test_a_rule_is_learnt_from_one_held_out_example(rule: Any) -> None:
+    paths = random_paths(0)
+    alone = paths.of(paths.last > 1).of(np.array([0]))
+    ((_, curve),) = learn_stopping(rule, alone, 5)
+    assert (curve.cost[-1], curve.error[-1]) == (alone.cost[0, -1], alone.loss[0, -1])
+
+
+class GoesOnAtFirst(ThresholdStopping):
+    def keenness(self, stage: Any, signal: Any, memory: Any) -> Any:
+        return np.where(stage < 2, np.inf, -signal), memory
+
+
+def test_a_rule_derived_from_one_of_this_package_stops_tables_and_sessions_alike() -> None:
+    X = np.random.default_rng(0).random((120, 4))
+    y = (X.sum(axis=1) > 2).astype(np.int64)
+    forest = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
+    model = EarlyExit(forest, stopping=GoesOnAtFirst(), budget=2.5).fit(X, y)
+    for row in X[:20]:
+        session = model.session()
+        while session.next_unit is not None:
+            session.tell(row[session.next_unit.features[0]])
+        assert session.paid == model.cost(row[None]) >= 2
+    with pytest.raises(TypeError, match=r"^rule: expected one of this package, got GoesOnAtFirst"):
+        write(model, "json")
 
 
 def test_fit_of_a_rule_returns_what_answers() -> None:

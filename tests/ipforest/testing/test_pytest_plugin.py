@@ -137,3 +137,35 @@ def test_each_check_is_a_test(file: Path) -> None:
         refused = subprocess.run(wrong, cwd=file.parent, capture_output=True, text=True, check=False)
         assert refused.returncode == pytest.ExitCode.USAGE_ERROR
         assert f"--check-{kind}: " in refused.stderr
+
+
+ESTIMATORS = """
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest import BudgetPrune, EarlyExit
+
+
+class FreeTests(EarlyExit):
+    def cost(self, X):
+        return 0 * super().cost(X)
+
+
+free = FreeTests(RandomForestClassifier(5))
+needs_trees = BudgetPrune
+"""
+
+
+@pytest.mark.slow
+def test_each_check_of_an_estimator_is_a_test(tmp_path: Path) -> None:
+    (tmp_path / "trees.py").write_text(ESTIMATORS)
+    command = [sys.executable, "-m", "pytest", "-p", "ipforest.testing.pytest_plugin", "-p", "no:cacheprovider", "-q"]
+    wanted = [*command, "--check-estimator", "trees.py:free"]
+    done = subprocess.run(wanted, cwd=tmp_path, capture_output=True, text=True, check=False)
+    failed = [line.partition(" - ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    assert "FAILED ipforest::free-pays_for_what_is_bought" in failed
+    assert len(failed) < 5, "the others hold: also copies, which are pickled with their class"
+    for name, said in {"needs_trees": "estimator", "none": "expected it to register or define 'none'"}.items():
+        wrong = [*command, "--check-estimator", f"trees.py:{name}"]
+        refused = subprocess.run(wrong, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert refused.returncode == pytest.ExitCode.USAGE_ERROR
+        assert said in refused.stderr
