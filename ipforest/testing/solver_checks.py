@@ -28,7 +28,8 @@ from hypothesis import strategies as st
 
 from ipforest.results import PruningResult, Status
 from ipforest.solvers.registry import SOLVERS, SolverInfo, check_signature, checked_answer
-from ipforest.testing.formulation_checks import Check, quickly, require_assertions
+from ipforest.testing.checks import Check, require_assertions
+from ipforest.testing.formulation_checks import quickly
 from ipforest.testing.strategies import instances, lambdas
 from proofs.corners import (
     corner_instances,
