@@ -390,6 +390,11 @@ def test_a_wrong_rule_fails_the_check_that_names_it(rule, name, message):
         dict(check_stopping_rule(rule))[name]()
 
 
+def test_every_check_finds_a_wrong_rule():
+    names = {check.__name__.removeprefix("_check_") for check in rule_checks.CHECKS}
+    assert names == {name for _, name, _ in WRONG}
+
+
 def test_a_failure_names_the_paths():
     with pytest.raises(ValueError, match="got nan") as failure:
         dict(check_stopping_rule(FitsOneExampleToNothing()))["answers_are_numbers"]()
