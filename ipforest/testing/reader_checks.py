@@ -19,7 +19,7 @@ from ipforest.ensemble.trees import Trees
 from ipforest.testing.checks import Check, require_assertions
 
 if TYPE_CHECKING:
-    from ipforest._internal.arrays import FloatArray, IntArray
+    from ipforest._internal.arrays import FloatArray, Int32Array, IntArray
     from ipforest.ensemble.boosted import BoostedTrees
 
 __all__ = ["check_reader"]
@@ -28,6 +28,8 @@ ROOM = 2e-5
 """By how much answers may differ: libraries add up in float32, too."""
 MAX_TESTS = 1000
 """Tests that are looked at, evenly spread over all."""
+SIDES = 4
+"""Examples of either side of a test that are given other values there."""
 ALONE = 5
 """Examples that are asked about one by one."""
 MAX_CATEGORIES = 50
@@ -165,7 +167,7 @@ def _rows(X: Any, rows: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Probes:
-    """Tests of the trees, and for each an example that reaches it, if there is any."""
+    """Tests of the trees, each several times, with an example that reaches it, if there is any."""
 
     trees: Trees
     nodes: IntArray
@@ -173,15 +175,15 @@ class _Probes:
 
     @classmethod
     def of(cls, trees: Any, X: Any, nodes: IntArray) -> _Probes:
-        """Find the examples that reach some nodes."""
+        """Find examples that go left and right at some nodes, `SIDES` times both, as any one may be answered alike."""
         chosen = nodes[evenly_spread(nodes.size, MAX_TESTS)] if nodes.size else nodes
-        first = np.full(trees.n_nodes, len(X))
         leaves = trees.leaves(trees.checked_examples(X))
-        np.minimum.at(first, leaves.ravel(), np.tile(np.arange(len(X)), trees.n_trees))
-        for node in range(trees.n_nodes - 1, 0, -1):
-            if trees.parent[node] >= 0:
-                first[trees.parent[node]] = min(first[trees.parent[node]], first[node])
-        return cls(trees, chosen, np.where(first < len(X), first, np.arange(trees.n_nodes) % len(X))[chosen])
+        sides = []
+        for seed in range(SIDES):
+            order = np.random.default_rng(seed).permutation(len(X))
+            reaching = order[_first_places(trees, leaves[:, order])]
+            sides += [reaching[trees.left[chosen]], reaching[trees.right[chosen]]]
+        return cls(trees, np.tile(chosen, len(sides)), np.concatenate(sides))
 
     @property
     def columns(self) -> IntArray:
@@ -207,6 +209,17 @@ class _Probes:
             cells.iloc[here] = [values[place] for place in here.tolist()]
             table.isetitem(column, cells)
         return table
+
+
+def _first_places(trees: Trees, leaves: Int32Array) -> IntArray:
+    """Find the place of the first example that reaches each node, any place for a node that none reaches."""
+    n_samples = leaves.shape[1]
+    first = np.full(trees.n_nodes, n_samples)
+    np.minimum.at(first, leaves.ravel(), np.tile(np.arange(n_samples), trees.n_trees))
+    for node in range(trees.n_nodes - 1, 0, -1):
+        if trees.parent[node] >= 0:
+            first[trees.parent[node]] = min(first[trees.parent[node]], first[node])
+    return np.where(first < n_samples, first, np.arange(trees.n_nodes) % n_samples)
 
 
 def _compare(case: _Case, probes: _Probes, values: Sequence[Any] | FloatArray) -> None:

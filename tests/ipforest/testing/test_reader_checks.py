@@ -376,5 +376,5 @@ def test_many_tests_are_looked_at_evenly(monkeypatch):
     assert isinstance(trees, BoostedTrees)
     monkeypatch.setattr(reader_checks, "MAX_TESTS", 3)
     probes = reader_checks._Probes.of(trees, X, trees.internal_nodes.astype(np.int64))
-    assert probes.nodes[[0, -1]].tolist() == trees.internal_nodes[[0, -1]].tolist()
-    assert probes.nodes.size == 3
+    assert np.unique(probes.nodes)[[0, -1]].tolist() == trees.internal_nodes[[0, -1]].tolist()
+    assert np.unique(probes.nodes).size == 3

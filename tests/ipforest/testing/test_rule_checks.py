@@ -378,7 +378,7 @@ WRONG = [
     (SharesAScratch(), "threads_do_not_disturb_each_other", "when several threads ask at once"),
     (OtherTables(), "sessions_answer_and_pay_as_tables", r"expected a session to pay .* or from tables\(\)"),
     (TellsTablesApart(), "sessions_answer_and_pay_as_tables", "expected a session to pay"),
-    (LaterTables(), "budget_is_kept", "no more than the budget 3, got"),
+    (LaterTables(), "budget_is_kept", "no more than the budget 5, got"),
 ]
 
 
