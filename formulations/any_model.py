@@ -57,6 +57,9 @@ MAX_WORDS = 6
 """A line of data of an .mps file has fewer."""
 LONG_HEADINGS = ("NAME", "OBJSENSE", "OBJNAME")
 """Headings of .mps files that words follow in the same line."""
+BINARY = ("binary", "binaries", "bin")
+SECTIONS_OF_LP = (*BINARY, "general", "generals", "gen", "integer", "integers", "int", "bounds", "bound", "end")
+"""Headings of .lp files that may stand before and after names of binary variables."""
 WHOLE_BOUNDS = ("LI", "UI", "SI")
 UNNUMBERED_BOUNDS = ("FR", "MI", "PL", "BV")
 TOLERATED = ("appears more than once in this", "have the same name")
@@ -125,7 +128,9 @@ def read_linear_program(path: str | Path) -> LinearProgram:
         Another suffix; a file that is no text, is damaged, ends too early, or has no variables; two rows or columns of
         one name; sections and terms that are not linear, or several objectives; entries that HiGHS would leave out, as
         one that stands twice, is smaller than 1e-9, or is of no row; what is no number, such as 1,5, of which HiGHS
-        would read a part; RANGES before RHS; a negative upper bound without a lower one, which tools read in two ways.
+        would read a part; RANGES before RHS; bounds that tools read in two ways: a negative upper one without a lower
+        one, other ones than 0 and 1 of a binary variable; names that begin with a parenthesis, as parts of products are
+        read; bounds of what is no column.
     OSError
         The file cannot be opened.
     MissingSolverError
@@ -155,7 +160,10 @@ def read_linear_program(path: str | Path) -> LinearProgram:
             f"{file}: expected a linear program that HiGHS reads as it is written, got one that it changes"
             f"{_told(complaints)}"
         )
-    return _of_highs(file, highspy, highs)
+    program = _of_highs(file, highspy, highs)
+    if file.suffix.lower() == ".lp":
+        _check_columns_of_lp(file, text, program)
+    return program
 
 
 def _read(highs: Any, file: Path) -> tuple[Any, list[str]]:
@@ -196,6 +204,7 @@ def _check_text(file: Path, text: str) -> None:
         raise ValueError(f"{file}: expected {end} in the last line, got {last[:40]!r}; the file is cut off")
     if is_mps:
         objectives: list[str] = []
+        columns: set[str] = set()
         sections: set[str] = set()
         for section, words in _data_of_mps(text):
             if section == "RHS" and "RANGES" in sections:
@@ -205,6 +214,10 @@ def _check_text(file: Path, text: str) -> None:
                 )
             sections.add(section)
             _check_numbers(file, section, words)
+            if section == "COLUMNS":
+                columns.add(words[0])
+            elif section == "BOUNDS":
+                _check_column(file, columns, words)
             if section == "ROWS" and words[0].upper() == "N":
                 objectives.append(" ".join(words[1:]))
         if len(objectives) > 1:
@@ -231,6 +244,35 @@ def _data_of_mps(text: str) -> Iterator[tuple[str, list[str]]]:
             section = words[0].upper()
         else:
             yield section, words
+
+
+def _check_columns_of_lp(file: Path, text: str, program: LinearProgram) -> None:
+    """Refuse what HiGHS takes for names and is a product, and bounds of binary variables that it alone keeps."""
+    for name in program.column_labels:
+        if name.startswith(("(", ")")):
+            raise ValueError(
+                f"{file}: expected names that do not begin with a parenthesis, got {name}; write products out"
+            )
+    binary = _binaries_of_lp(text)
+    for name, low, high in zip(program.column_labels, program.lower.tolist(), program.upper.tolist(), strict=True):
+        if name in binary and not 0 <= low <= high <= 1:
+            raise ValueError(
+                f"{file}: expected bounds of the binary variable {name} within 0 and 1, got {low:g} and {high:g}, "
+                "which HiGHS keeps and others replace by 0 and 1; name it among general ones, or leave its bounds out"
+            )
+
+
+def _binaries_of_lp(text: str) -> set[str]:
+    names: set[str] = set()
+    within = False
+    for line in _lines(text, is_mps=False):
+        words = line.split()
+        if words[0].lower() in SECTIONS_OF_LP:
+            within = words[0].lower() in BINARY
+            words = words[1:]
+        if within:
+            names.update(words)
+    return names
 
 
 def _has_fractional_bounds(text: str) -> bool:
@@ -260,6 +302,15 @@ def _check_numbers(file: Path, section: str, words: Sequence[str]) -> None:
     if wrong is not None:
         raise ValueError(
             f"{file}: expected numbers such as 1.5 and 1e-3 in {section}, got {wrong:.40} in {' '.join(words)!r:.120}"
+        )
+
+
+def _check_column(file: Path, columns: set[str], words: Sequence[str]) -> None:
+    """Refuse bounds of what is no column; HiGHS makes one of it, and the bound of the one that was meant is lost."""
+    place = 1 if len(words) == 2 or (len(words) == 3 and words[0].upper() not in UNNUMBERED_BOUNDS) else 2
+    if words[place] not in columns:
+        raise ValueError(
+            f"{file}: expected bounds of a column in COLUMNS, got {words[place]:.40} in {' '.join(words)!r:.120}"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,14 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
     ------
     ValueError
         The model has no active objective or several, an expression that is not linear or has variables of another
-        model, a variable over a set with gaps, or components that rows and columns do not represent (SOS and logical
-        constraints, disjunctions, complementarities).
+        model, a variable over a set with gaps or without its end (`PositiveReals`), one that is fixed without a number,
+        or components that rows and columns do not represent (SOS and logical constraints, disjunctions,
+        complementarities).
     """
     _check_components(model)
     variables = list(model.component_data_objects(pyo.Var))
+    for variable in variables:
+        _check_fixed(variable)
     integer = [_is_integer(variable) for variable in variables]
     column = {id(variable): position for position, variable in enumerate(variables)}
     entries: list[float] = []
@@ -118,13 +121,25 @@ def _sides(row: Any) -> list[tuple[str, float]]:
     return [(sense, pyo.value(side)) for sense, is_finite, side in sides if is_finite]
 
 
+def _check_fixed(variable: Any) -> None:
+    """Require a number of a variable that is fixed; it stands in rows and in the objective."""
+    value = variable.value if variable.fixed else 0.0
+    if value is None or not isfinite(value):
+        raise ValueError(f"{variable.name}: expected a finite number at which it is fixed, got {value}; fix it at one")
+
+
 def _is_integer(variable: Any) -> bool:
     """Return whether a variable is over the integers of an interval; all reals of one are the other domain."""
-    is_empty = not list(variable.domain.ranges())
-    if is_empty or not (variable.is_integer() or variable.is_continuous()):
+    ranges = list(variable.domain.ranges())
+    if not ranges or not (variable.is_integer() or variable.is_continuous()):
         raise ValueError(
             f"{variable.name}: expected a variable over the reals or the integers of an interval, got one over "
-            f"{'an empty set' if is_empty else variable.domain}; write it with a 0-1 variable for each value"
+            f"{variable.domain if ranges else 'an empty set'}; write it with a 0-1 variable for each value"
+        )
+    if variable.is_continuous() and not all(all(each.closed) for each in ranges):
+        raise ValueError(
+            f"{variable.name}: expected an interval with its ends, got {variable.domain}, which solvers take for one "
+            "with them; write it with bounds"
         )
     return bool(variable.is_integer())
 
@@ -167,8 +182,8 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
     TypeError
         No Pyomo model.
     ValueError
-        Another suffix, two names that are one in the file, or a name that the encoding of the system, in which Pyomo
-        writes, does not have.
+        Another suffix, two names that are one in the file, a name that the encoding of the system, in which Pyomo
+        writes, does not have, or in an .mps file a variable of a deactivated block, which Pyomo does not find.
     """
     if not isinstance(model, pyo.Block):
         raise TypeError(f"model: expected a Pyomo model, as formulations.build gives, got {type(model).__name__}")
@@ -181,6 +196,14 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
         raise ValueError(
             f"model: expected names in {problem.encoding}, the encoding of this system, in which Pyomo writes files, "
             f"got {problem.object[problem.start : problem.end]!r}; run Python with -X utf8"
+        ) from problem
+    except KeyError as problem:
+        name, told, _ = str(problem.args[0]).partition(" (key=")
+        if not told:
+            raise
+        raise ValueError(
+            f"model: expected variables of active blocks in what Pyomo writes as {target.suffix}, got {name}; activate "
+            "the block, or fix its variables"
         ) from problem
     except RuntimeError as problem:
         if "symbol" not in str(problem):

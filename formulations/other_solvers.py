@@ -142,7 +142,10 @@ def run_pyomo(model: Any, name: str, time_limit: float | None = None) -> Solutio
     interface, seconds = pyomo_interface(name), time_limit_seconds(time_limit)
     program = matrix(model)
     if not program.n_columns:
-        return Solution.of_nothing(program.constant)
+        nothing = Solution.of_nothing(program)
+        if nothing is None:
+            raise RuntimeError(f"{name}: expected an optimum or the time limit, got infeasible for {program!r}")
+        return nothing
     set_values(model, np.clip(0.0, program.lower, program.upper))  # solvers give no value to what no row has
     started = perf_counter()
     condition, bound = _solved(model, interface, seconds)

@@ -67,13 +67,26 @@ def in_pandas(X: Any) -> Any:
 def known_to_scikit_learn(X: Any) -> Any:
     """Return a frame whose columns scikit-learn does not see, of narwhals, Arrow or Dask, as one whose it does.
 
+    Columns of pandas in the byte order of another machine, of which pandas takes no rows, come in that of this one.
     Other tables stay as they are.
     """
     if hasattr(X, "to_native"):
         return known_to_scikit_learn(X.to_native())
     if hasattr(X, "__dask_graph__") and column_labels(X) is not None:
         return X.compute()
-    return in_pandas(X) if hasattr(X, "column_names") else X
+    return in_pandas(X) if hasattr(X, "column_names") else _in_native_order(X)
+
+
+def _in_native_order(X: Any) -> Any:
+    """Turn the bytes of columns of a pandas frame that are in the order of another machine."""
+    dtypes = enumerate(X.dtypes) if hasattr(X, "isetitem") else ()
+    swapped = {place: dtype for place, dtype in dtypes if isinstance(dtype, np.dtype) and not dtype.isnative}
+    if not swapped:
+        return X
+    turned = X.copy(deep=False)
+    for place, dtype in swapped.items():
+        turned.isetitem(place, X.iloc[:, place].astype(dtype.newbyteorder("=")))
+    return turned
 
 
 def values_and_names(values: Any) -> tuple[Any, tuple[str, ...] | None]:

@@ -16,6 +16,7 @@ Number: TypeAlias = int | float | str | Decimal | Fraction
 
 INT64_SAFE = 2**62
 MAX_DIGITS = 1000
+WRITTEN = re.compile(r"-?\d+(/\d+)?").fullmatch
 LARGEST_FLOAT = int(np.finfo(np.float64).max)
 
 
@@ -55,6 +56,22 @@ def as_fraction(value: object, name: str) -> Fraction:
     except (ValueError, OverflowError, ZeroDivisionError):
         raise ValueError(expected) from None
     raise TypeError(expected)
+
+
+def written_fraction(value: object, name: str) -> Fraction:
+    """Read a number that this package wrote, p or p/q of any length; from a file of others it is one as of users.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `as_fraction`.
+    """
+    if isinstance(value, str) and WRITTEN(value):
+        try:
+            return Fraction(value)
+        except ZeroDivisionError:
+            raise ValueError(f"{name}: expected a finite number, got {reprlib.repr(value)}") from None
+    return as_fraction(value, name)
 
 
 def _has_too_many_digits(text: str) -> bool:

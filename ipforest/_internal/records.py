@@ -17,6 +17,7 @@ from rich.table import Table
 
 from ipforest._internal.delimited import escaped
 from ipforest._internal.json_text import read_json
+from ipforest._internal.rational import written_fraction
 
 T = TypeVar("T")
 
@@ -125,6 +126,8 @@ def _read(kind: Any, value: Any, name: str) -> Any:
             return tuple(_read(part, entry, name) for part, entry in zip(inner, value, strict=True))
         if is_dataclass(kind):
             return from_record(cast("type[Any]", kind), value)
+        if kind is Fraction:
+            return written_fraction(value, name)
         return kind(value) if isinstance(kind, type) and not isinstance(value, kind) else value
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         raise ValueError(f"{name}: expected {getattr(kind, '__name__', kind)}, got {value!r} ({problem})") from None

@@ -243,7 +243,7 @@ class ClassifierTreeEstimator(PricedEstimator):
         if self._class_weight is None or not is_classifier(self):
             return 1.0, 1.0
         labels = self.classes_[(target > 0).astype(int)]
-        weights = compute_class_weight(self._class_weight, classes=self.classes_, y=labels)
+        weights = weights_of(self._class_weight, self.classes_, labels)
         return float(weights[0]), float(weights[1])
 
     def _weigh_targets(self, target: FloatArray, scaled: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -254,7 +254,7 @@ class ClassifierTreeEstimator(PricedEstimator):
         values = np.unique(target)
         if self._class_weight is None or (self._class_weight == "balanced" and values.size != 2):
             return None
-        return np.unique(scaled), compute_class_weight(self._class_weight, classes=values, y=target)
+        return np.unique(scaled), weights_of(self._class_weight, values, target)
 
     @property
     def _class_weight(self) -> Any:
@@ -327,6 +327,30 @@ def check_class_weight(class_weight: Any, name: str) -> None:
     """Require None, "balanced" or weights of classes."""
     if isinstance(class_weight, str) and class_weight != "balanced":
         raise ValueError(f"{name}: expected None, 'balanced' or a dict, got {class_weight!r}")
+
+
+def weights_of(class_weight: Any, classes: Array, labels: Array) -> FloatArray:
+    """Return what each class weighs, 1 where a dict leaves it out.
+
+    Parameters
+    ----------
+    class_weight : dict or "balanced"
+        As scikit-learn takes it, whose version 1.9 looks for "1" and 1.5 as 1 in a dict.
+    classes : ndarray, shape (n_classes,)
+    labels : ndarray, shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        A dict leaves out a class and has others instead.
+    """
+    if not isinstance(class_weight, dict):
+        return np.asarray(compute_class_weight(class_weight, classes=classes, y=labels))
+    known = classes.tolist()
+    lacking, others = [each for each in known if each not in class_weight], [*class_weight.keys() - {*known}]
+    if lacking and others:
+        raise ValueError(f"class_weight: expected a weight of {lacking[0]!r}, got one of {others[0]!r} instead")
+    return np.array([float(class_weight.get(each, 1.0)) for each in known])
 
 
 def largest_lambda(gain: FloatArray, resources: Resources) -> float:

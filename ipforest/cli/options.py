@@ -192,7 +192,9 @@ def target_of(options: Arguments, cells: pd.DataFrame) -> pd.Series:
     (name,) = named_columns(options, "--target", [options.target], cells)
     missing = cells[name].isin(MISSING)
     if missing.any():
-        raise ValueError(f"{options.csv}, column {name}, line {missing.idxmax()}: expected a target, got none")
+        cell = cells[name].loc[missing.idxmax()]
+        got = f"{cell!r}, which stands for a missing value; name such a class otherwise" if cell else "none"
+        raise ValueError(f"{options.csv}, column {name}, line {missing.idxmax()}: expected a target, got {got}")
     return cells[name]
 
 

@@ -98,7 +98,7 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
         return document_of(model.estimator_) | {"table": table_of(model)}
     _check_exportable(model)
     seller, (policy, calibrations) = model._seller(), _calibrations(model.policy())
-    purse = seller.purse(model.max_cost)
+    purse = seller.purse(model._cap)
     categories = {column: _names(names) for column, names in seller.categories.items()}
     document: dict[str, Any] = {
         **HEAD,
@@ -118,7 +118,7 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
         if isinstance(policy, GatedPolicy | SummedTrees):
             raise ValueError(
                 f"{type(model).__name__}: expected no cap, as what {policy.decides_by} answers before all is bought is "
-                f"not exported, got max_cost={model.max_cost}"
+                f"not exported, got max_cost={model._cap}"
             )
         document |= {"cap": {"limit": purse.limit, "missing_seen": purse.missing_seen.tolist()}}
     if isinstance(policy, GatedPolicy):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -67,17 +68,28 @@ def read_histogram_boosting(estimator: Any) -> BoostedTrees:
 
 
 def trained_categories(estimator: Any) -> Categories:
-    """Return the columns whose categories are words; numbers stand for themselves."""
+    """Return the columns whose categories are words, intervals or dates; numbers stand for themselves."""
     if getattr(estimator, "_preprocessor", None) is None:
         return Categories()
     columns = np.flatnonzero(estimator.is_categorical_).tolist()
     encoder = estimator._preprocessor.named_transformers_["encoder"]
     names = {
-        column: tuple(word for word in known if not pd.isna(word))
+        column: _named_categories(pd.Index(known, dtype=object), column)
         for column, known in zip(columns, encoder.categories_, strict=True)
-        if known.dtype == object and any(isinstance(word, str) for word in known)
+        if known.dtype.kind in "OMm" and not all(pd.isna(each) or isinstance(each, Real) for each in known)
     }
     return WholeCategories((*columns,), names)
+
+
+def _named_categories(known: pd.Index, column: int) -> tuple[Any, ...]:
+    """Take the categories of a column in their order; the encoder puts what it takes for missing last."""
+    names = tuple(known.dropna())
+    if known[: len(names)].hasnans:
+        raise TypeError(
+            f"model: expected missing cells apart from the categories of column {column}, got NaT as a category of its "
+            "own, as scikit-learn takes it among periods; train it on words, such as column.astype(str)"
+        )
+    return names
 
 
 class _Columns:
@@ -105,12 +117,7 @@ class _Columns:
 
 def _codes(categories: Any) -> FloatArray:
     """Take the categories of a column as numbers, the missing one left out."""
-    try:
-        numbers = np.asarray(categories, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"model: expected categories that are words or integers >= 0, got {list(categories)[:3]}"
-        ) from None
+    numbers = np.asarray(categories, dtype=np.float64)
     numbers = numbers[~np.isnan(numbers)]
     if np.any(numbers < 0) or np.any(numbers != np.rint(numbers)):
         raise TypeError(f"model: expected categories that are words or integers >= 0, got {numbers[:3].tolist()}")

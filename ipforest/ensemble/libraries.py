@@ -14,6 +14,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import require_own_predictions
+from ipforest.ensemble.scikit_learn import BOOSTED, HISTOGRAM_BOOSTED
 from ipforest.ensemble.sklearn_trees import unfrozen
 
 READERS: dict[str, str | Callable[..., Any]] = {
@@ -119,6 +120,11 @@ def read_by(entry: str | Callable[..., Any], model: object) -> Forest | BoostedT
                 f"{trees.value[node].tolist()} at node {node}; divide counts by their sum"
             )
     return trees
+
+
+def sums_trees(model: object) -> bool:
+    """Return whether a model is of a kind that `read` takes as summed trees, or refuses with what is special in it."""
+    return _library_of(model) not in (None, "sklearn") or isinstance(model, (*BOOSTED, *HISTOGRAM_BOOSTED))
 
 
 def trained_categories(model: object) -> Categories:

@@ -7,6 +7,10 @@
 #include <math.h>
 #include <stdbool.h>
 
+#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "NAN is a missing value: compile without -ffast-math, -Ofast, -ffinite-math-only or /fp:fast, which take it for none"
+#endif
+
 #define N_FEATURES $n_features
 #define N_TREES $n_trees
 #define N_VALUES $n_values

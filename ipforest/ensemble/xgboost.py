@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
@@ -40,6 +40,14 @@ WRITTEN = {
     "multinomial logit": "multi:softprob",
 }
 """Objective under which each link is written."""
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "count:poisson": {"poisson_regression_param": {"max_delta_step": "0.7"}},
+    "reg:tweedie": {"tweedie_regression_param": {"tweedie_variance_power": "1.5"}},
+    "reg:quantileerror": {"quantile_loss_param": {"quantile_alpha": "[0.5]"}},
+    "reg:pseudohubererror": {"pseudo_huber_param": {"huber_slope": "1"}},
+}
+"""What XGBoost wants to read of objectives, at its defaults."""
 
 CLASSES = "ipforest_classes"
 """Attribute of a written booster: its classes as JSON, null for targets."""
@@ -108,7 +116,8 @@ def write_xgboost(trees: BoostedTrees) -> Any:
     XGBoost holds thresholds and leaves as float32, rounds examples to float32, and compares with <. Thresholds are
     written so that every float32 value goes where it goes here. Base scores that XGBoost, which holds them as
     predictions, would round too much become a first round of single leaves. Classes are in an attribute of the booster,
-    from which `ipforest.ensemble.read` takes them; XGBoost numbers them.
+    from which `ipforest.ensemble.read` takes them; XGBoost numbers them. Parameters of a loss, such as the level of a
+    quantile, matter to training alone, and trees do not keep them: they are XGBoost's defaults, and the median.
 
     Raises
     ------
@@ -173,9 +182,7 @@ def _parameters(objective: str, n_margins: int) -> dict[str, Any]:
     """Give the parameters of an objective that XGBoost wants to read."""
     if objective.startswith("multi:"):
         return {"softmax_multiclass_param": {"num_class": str(n_margins)}}
-    if objective == "count:poisson":
-        return {"poisson_regression_param": {"max_delta_step": "0.7"}}
-    return {"reg_loss_param": {"scale_pos_weight": "1"}}
+    return PARAMETERS.get(objective, {"reg_loss_param": {"scale_pos_weight": "1"}})
 
 
 def _written_base(margins: FloatArray, link: str) -> tuple[float, list[tuple[int, float]]]:
@@ -337,6 +344,13 @@ def _nodes(tree: dict[str, Any], weight: float) -> TreeNodes:
 
 def _base_margins(text: str, link: str, n_margins: int) -> FloatArray:
     """Turn the base score, stored as a prediction, into margins."""
-    scores = np.atleast_1d(np.array(json.loads(text), dtype=np.float32)).astype(np.float64)
-    margins = {"logit": logit, "log": np.log}.get(link, np.asarray)(scores)
+    scores = np.atleast_1d(np.array(json.loads(text), dtype=np.float32))
+    margins = _logit(scores) if link == "logit" else {"log": np.log}.get(link, np.asarray)(scores.astype(np.float64))
     return np.broadcast_to(margins, (n_margins,)).astype(np.float64)
+
+
+def _logit(share: Array) -> FloatArray:
+    """Return the margins of shares as XGBoost does: in single precision, from neither 0 nor 1, but 1e-6 off."""
+    least = np.float32(1e-6)
+    inside = np.clip(share, least, np.float32(1) - least)
+    return np.asarray(-np.log(np.float32(1) / inside - np.float32(1)))

@@ -428,7 +428,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         parts = {
             ready.policy.decides_by: bool(ready.policy.decides_by),
             "class_costs": self.class_costs_ is not None,
-            f"max_cost={self.max_cost}": self.max_cost is not None,
+            f"max_cost={self._cap}": self._cap is not None,
         }
         return " and ".join(part for part, is_there in parts.items() if is_there)
 
@@ -560,10 +560,29 @@ class BudgetedModel(_Keeper, BaseEstimator):
     @property
     def _most_expensive(self) -> float:
         """What no example pays more than: the price of all features that the model may want, or the cap."""
+        price = self._price_of_all
+        return price if self._cap is None else min(price, float(nonnegative_fraction(self._cap, "max_cost")))
+
+    @property
+    def _price_of_all(self) -> float:
+        """The price of all features that the model may want."""
         wanted = np.zeros((1, self.n_features_in_), dtype=bool)
         wanted[0, self.policy().features] = True
-        price = float(self.costs_.cost_of(wanted)[0])
-        return price if self.max_cost is None else min(price, float(nonnegative_fraction(self.max_cost, "max_cost")))
+        return float(self.costs_.cost_of(wanted)[0])
+
+    @property
+    def _cap(self) -> object | None:
+        """What an example pays at most: by ``max_cost``, or nothing where a budget of 0 leaves a model that could pay.
+
+        A model costs nothing on examples that were measured; others may come to a purchase that none of these reached.
+        """
+        return 0 if self._may_spend_nothing and self._price_of_all > 0 else self.max_cost
+
+    @property
+    def _may_spend_nothing(self) -> bool:
+        """Whether the budget is 0, so that no example may pay; tests that each cost something know no cap."""
+        is_nothing = self.budget is not None and nonnegative_fraction(self.budget, "budget") == 0
+        return is_nothing and not self._seller().split_cost
 
     def mixture(self, budget: object, seed: int = 0) -> MixedModel:
         """Return a coin between two models of this one that spends an average budget best.
@@ -667,7 +686,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         ready = getattr(self, "_kept", None)
         if ready is None or ready.around is not self._around:
             check_is_fitted(self)
-            ready = Ready.of(self.policy(), self._seller(), self.max_cost, self._around)
+            ready = Ready.of(self.policy(), self._seller(), self._cap, self._around)
             super().__setattr__("_kept", ready)
         return ready
 
@@ -702,7 +721,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         )
 
     def _limit(self, max_cost: object | None) -> object | None:
-        return self.max_cost if max_cost is None else max_cost
+        return self._ready.max_cost if max_cost is None else max_cost
 
     def _checked(self, X: npt.ArrayLike) -> Array:
         plain = self._plain(X)

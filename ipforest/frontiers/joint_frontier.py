@@ -387,10 +387,11 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers."""
         member, rule = self._member_and_rule
-        if rule is None:
-            return member.policy
-        level = float(self.frontier_.level[self.choice_])
-        return member.stopped(rule, level, self._seller().free_features, self.class_costs_)
+        policy: Policy = member.policy
+        if rule is not None:
+            level = float(self.frontier_.level[self.choice_])
+            policy = member.stopped(rule, level, self._seller().free_features, self.class_costs_)
+        return policy.within(0) if self._may_spend_nothing and isinstance(policy, StagesInOrder) else policy
 
 
 @dataclass(frozen=True, slots=True, repr=False)

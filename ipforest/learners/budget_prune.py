@@ -19,7 +19,7 @@ from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
-from ipforest.ensemble.libraries import read
+from ipforest.ensemble.libraries import read, sums_trees
 from ipforest.ensemble.refitting import fill_inner_values, refit_jointly
 from ipforest.ensemble.sklearn_trees import AVERAGING, averaging_trees, unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
@@ -331,12 +331,9 @@ def columns_beyond(costs: FeatureCosts, budget: Fraction) -> IntArray:
 def _summed_trees(model: Any) -> BoostedTrees | None:
     """Read a fitted model that sums trees; None for other models."""
     is_other = isinstance(model, (*AVERAGING, BudgetedEstimator, type)) or hasattr(model, "to_forest")
-    if is_other or not hasattr(model, "fit") or not is_fitted(model):
+    if is_other or not hasattr(model, "fit") or not sums_trees(model) or not is_fitted(model):
         return None
-    try:
-        trees = read(model)
-    except TypeError:
-        return None
+    trees = read(model)
     return trees if isinstance(trees, BoostedTrees) else None
 
 

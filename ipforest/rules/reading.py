@@ -85,7 +85,7 @@ def read_rules(
         seller,
         prepare(X),
         y,
-        max_cost=buyer.max_cost,
+        max_cost=buyer._cap,
         max_questions=max_questions,
         max_clauses=max_clauses,
         names=columns,

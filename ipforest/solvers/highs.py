@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import replace
 from functools import cache, partial
 from importlib.util import find_spec
@@ -12,7 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ipforest._internal.rational import time_limit_seconds
+from ipforest._internal.rational import nonnegative_fraction, time_limit_seconds
+from ipforest._internal.undisturbed import Undisturbed
 from ipforest.results import Status
 from ipforest.solvers import MissingSolverError, available_solvers
 from ipforest.solvers.linear_program import LinearProgram, Solution
@@ -121,18 +123,38 @@ def _solved(program: LinearProgram, wanted: dict[str, Any]) -> Solution:
     highs = quiet_highs()
     set_options(highs, wanted)
     if not program.n_columns:
-        return Solution.of_nothing(program.constant)
+        nothing = Solution.of_nothing(program)
+        if nothing is None:
+            raise _failure(program, INFEASIBLE)
+        return nothing
     _check_entries(program)
     scale, scaled = _objective_scale(program), program
     if scale != 1:
         scaled = replace(program, objective=program.objective * scale, constant=program.constant * scale)
-    for step in (lambda: _pass(highs, highspy, scaled), highs.run):
-        if step() == highspy.HighsStatus.kError:
-            raise _failure(program, "an error")
+    error = highspy.HighsStatus.kError
+    if _pass(highs, highspy, scaled) == error or _run(highs) == error:
+        raise _failure(program, "an error")
     if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible and program.objective.any():
         feasible = _solved(replace(program, objective=np.zeros(program.n_columns)), wanted).values is not None
         raise _failure(program, UNBOUNDED if feasible else UNDECIDED)
     return _in_units(_solution(highs, highspy, program, perf_counter() - started), scale)
+
+
+def _run(highs: Any) -> Any:
+    """Let HiGHS run; an interrupt, which it would not see before its end, cancels it, and a second one leaves it alone.
+
+    It runs in another thread, as Python handles signals in the main one alone, and only between its own instructions.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return highs.run()
+    work = Undisturbed()
+    highs.HandleUserInterrupt = True
+    try:
+        return work.run(highs.run)
+    except KeyboardInterrupt:
+        highs.cancelSolve()
+        work.settle()
+        raise
 
 
 def _check_entries(program: LinearProgram) -> None:
@@ -215,13 +237,14 @@ def options(integer: bool, solver: LinearSolver, time_limit: float | None, relat
     Raises
     ------
     ValueError
-        Another solver, whose solutions need not be vertices.
+        Another solver, whose solutions need not be vertices, or a gap that is no number >= 0.
     """
     if solver not in ("simplex", "ipm"):
         raise ValueError(f"solver: expected simplex or ipm (with crossover), which end in a vertex, got {solver!r}")
     wanted: dict[str, Any] = {"output_flag": False, "large_matrix_value": MAX_ENTRY}
     if integer:
-        wanted |= {"mip_rel_gap": float(relative_gap), "presolve_rule_off": NO_PROBING}
+        wanted |= {"mip_rel_gap": float(nonnegative_fraction(relative_gap, "relative_gap"))}
+        wanted |= {"presolve_rule_off": NO_PROBING}
     else:
         wanted |= {"solver": solver, "run_crossover": "on"}
     seconds = time_limit_seconds(time_limit)

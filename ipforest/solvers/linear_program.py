@@ -103,7 +103,8 @@ class LinearProgram:
     Raises
     ------
     TypeError, ValueError
-        A field of the wrong kind or shape, another sense, or a number that is NaN; the message names the field.
+        A field of the wrong kind or shape, another sense, a number that is NaN, or an equation whose right-hand side is
+        infinite; the message names the field.
     """
 
     A: csr_array
@@ -133,6 +134,12 @@ class LinearProgram:
         unknown = ~np.isin(self.senses, SENSES)
         if unknown.any():
             raise ValueError(f"senses: expected {' or '.join(SENSES)}, got {str(self.senses[unknown][0])!r}")
+        infinite = np.flatnonzero((self.senses == "==") & np.isinf(self.rhs))
+        if infinite.size:
+            row = int(infinite[0])
+            raise ValueError(
+                f"rhs: expected a finite number in equations, got {self.rhs[row]} in {self.row_labels[row]}"
+            )
         if not np.isfinite(self.objective).all():
             raise ValueError("objective: expected finite numbers, got infinity")
         if not isinstance(self.constant, Real) or not isfinite(self.constant):
@@ -208,10 +215,12 @@ class Solution:
     iterations: int
 
     @classmethod
-    def of_nothing(cls, constant: float) -> Solution:
-        """Solve the program without variables: the closure of bare roots, which HiGHS calls empty."""
-        nothing = np.zeros(0)
-        return cls(Status.OPTIMAL, nothing, nothing, constant, constant, 0.0, 0)
+    def of_nothing(cls, program: LinearProgram) -> Solution | None:
+        """Solve a program without variables: the closure of bare roots, which HiGHS calls empty; None if rows fail."""
+        nothing, value = np.zeros(0), program.constant
+        if program.violation(nothing) > 0:
+            return None
+        return cls(Status.OPTIMAL, nothing, np.zeros(program.n_rows), value, value, 0.0, 0)
 
     @property
     def integer_bound(self) -> int:

@@ -122,7 +122,8 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
     def policy(self) -> StagesInOrder:
         """Say how the fitted model buys features and what it answers."""
         policy: StagesInOrder = self._chosen.policy
-        return policy.stopped(self.rule_, self.level_)
+        stopped = policy.stopped(self.rule_, self.level_)
+        return stopped.within(0) if self._may_spend_nothing else stopped
 
 
 def train_stage(base: Any, inputs: Array, y: Array, weight: FloatArray | None = None) -> Any:

@@ -212,13 +212,17 @@ class StagesInOrder:
         class_costs: FloatArray | None = None,
     ) -> None:
         self._class_costs = class_costs
-        self.stages, self._costs, self._max_cost = tuple(stages), costs, max_cost
+        self.stages, self._costs = tuple(stages), costs
         self._read = _ReadStages(self.stages)
         self._rule, self._level = rule, level
-        self.affordable = np.asarray(costs.cost_of(self._used) <= spending_limit(max_cost, "max_cost"))
+        self._take_cap(max_cost)
         self._depth = np.zeros(len(self.stages), dtype=np.int64)
         for number, stage in enumerate(self.stages):
             self._depth[stage.following[stage.following != END]] = self._depth[number] + 1
+
+    def _take_cap(self, max_cost: object | None) -> None:
+        self._max_cost = max_cost
+        self.affordable = np.asarray(self._costs.cost_of(self._used) <= spending_limit(max_cost, "max_cost"))
 
     @property
     def _used(self) -> BoolArray:
@@ -242,6 +246,12 @@ class StagesInOrder:
         """Return the same stages with another rule and level."""
         other = copy(self)
         other._rule, other._level = rule, level
+        return other
+
+    def within(self, max_cost: object | None) -> StagesInOrder:
+        """Return the same stages with another cap."""
+        other = copy(self)
+        other._take_cap(max_cost)
         return other
 
     def compact(self, *, keep_passed: bool = True) -> StagesInOrder:

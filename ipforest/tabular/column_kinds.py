@@ -21,6 +21,7 @@ from ipforest.tabular.number_columns import (
     InDoubt,
     NumberColumn,
     notations_of,
+    padded,
     refuse,
     require_single_precision,
     taken_for_one,
@@ -63,8 +64,8 @@ class Column:
     n_words : int
         Different words; 0 for numbers.
     remark : str
-        Why it is left out, how its numbers are written, that trees do not tell them apart, or which words may not be
-        meant.
+        Why it is left out, how its numbers are written, that they may be codes, that trees do not tell them apart, or
+        which words may not be meant.
     """
 
     name: str
@@ -168,7 +169,7 @@ def _told(
     if reason:
         return Column(name, Kind.LEFT_OUT, missing, 0, reason)
     if numbers is not None:
-        remarks = [str(reading or PLAIN).strip(), taken_for_one(numbers)]
+        remarks = [str(reading or PLAIN).strip(), padded(column), taken_for_one(numbers)]
         return Column(name, Kind.NUMBERS, missing, 0, "; ".join(filter(None, remarks)))
     return Column(name, Kind.WORDS, missing, len(different), _remark_on_words(different))
 

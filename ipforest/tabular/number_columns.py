@@ -34,6 +34,9 @@ MAX_SAMPLE = 10_000
 MIN_GAP = np.float32(1e-7)
 """Between numbers that are no further apart scikit-learn's trees do not split (``FEATURE_THRESHOLD``)."""
 
+PADDED = re.compile(r"0+[1-9][0-9]*", re.ASCII)
+"""A whole number with leading zeros."""
+
 NAN_FOR = dict.fromkeys(MISSING, "nan")
 
 
@@ -182,6 +185,16 @@ def warn_of_merged(column: NumberColumn, numbers: FloatArray, where: str) -> Non
             UserWarning,
             stacklevel=3,
         )
+
+
+def padded(column: NumberColumn) -> str:
+    """Say which cell of a column of numbers loses leading zeros, as codes have them; else nothing.
+
+    >>> padded(NumberColumn.of(np.array(["8001", "01067"], dtype=object)))
+    "'01067' taken as 1067; give codes to --words"
+    """
+    code = next((text for text in column.texts if text[:1] == "0" and PADDED.fullmatch(text)), None)
+    return "" if code is None else f"{code!r} taken as {int(code)}; give codes to --words"
 
 
 def taken_for_one(numbers: FloatArray) -> str:

@@ -1,7 +1,8 @@
-"""Checks of formulations, solvers, rules and readers of your own, as scikit-learn has `check_estimator`.
+"""Checks of formulations, solvers, estimators, rules and readers of your own, in the manner of `check_estimator`.
 
 ========================================  ============================================================================
 `check_formulation`, `check_solver`,      yield named checks: ``for name, check in check_formulation(ip4): check()``
+`check_budgeted_estimator`,
 `check_stopping_rule`, `check_reader`
 `parametrize_with_checks`                 makes each check a pytest test of its own
 `pytest_plugin`                           does so without a test file: ``--check-formulation FILE:NAME``
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ipforest.testing import strategies as strategies
     from ipforest.testing.assertions import assert_integral as assert_integral
     from ipforest.testing.assertions import assert_totally_unimodular as assert_totally_unimodular
+    from ipforest.testing.estimator_checks import check_budgeted_estimator as check_budgeted_estimator
     from ipforest.testing.formulation_checks import check_formulation as check_formulation
     from ipforest.testing.pytest_marks import parametrize_with_checks as parametrize_with_checks
     from ipforest.testing.reader_checks import check_reader as check_reader
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _HOME = {
     "assert_integral": "assertions",
     "assert_totally_unimodular": "assertions",
+    "check_budgeted_estimator": "estimator_checks",
     "check_formulation": "formulation_checks",
     "check_reader": "reader_checks",
     "check_solver": "solver_checks",

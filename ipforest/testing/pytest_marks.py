@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-if TYPE_CHECKING:
+from ipforest.testing.formulation_checks import Check
+
+__all__ = ["checks_of", "parametrize_with_checks"]
+
+
+def checks_of(subject: Any) -> Iterator[tuple[str, Check]]:
+    """Yield the checks of a formulation, an estimator, or else a solver, by its kind."""
     from formulations.base import Formulation
+    from ipforest.estimator.model import BudgetedModel
+    from ipforest.testing import check_budgeted_estimator, check_formulation, check_solver
 
-__all__ = ["parametrize_with_checks"]
+    if isinstance(subject, Formulation):
+        return check_formulation(subject)
+    return check_budgeted_estimator(subject) if isinstance(subject, BudgetedModel) else check_solver(subject)
 
 
-def parametrize_with_checks(subjects: Iterable[Formulation | Any]) -> Any:
-    """Make a test of pytest for every check of every formulation and solver.
+def parametrize_with_checks(subjects: Iterable[Any]) -> Any:
+    """Make a test of pytest for every check of every formulation, estimator and solver.
 
     Parameters
     ----------
     subjects : iterable
-        Formulations for `check_formulation`; all else is a solver for `check_solver`.
+        Formulations for `check_formulation`, estimators for `check_budgeted_estimator`; all else is a solver for
+        `check_solver`.
 
     Returns
     -------
@@ -32,13 +43,9 @@ def parametrize_with_checks(subjects: Iterable[Formulation | Any]) -> Any:
     """
     import pytest
 
-    from formulations.base import Formulation
-    from ipforest.testing.formulation_checks import check_formulation
-    from ipforest.testing.solver_checks import check_solver
-
     cases = []
     for subject in subjects:
-        checks = check_formulation(subject) if isinstance(subject, Formulation) else check_solver(subject)
-        label = str(subject) if isinstance(subject, Formulation | str) else getattr(subject, "__name__", str(subject))
+        checks, words = checks_of(subject), str(subject).split("(")[0]
+        label = subject if isinstance(subject, str) else getattr(subject, "__name__", words)
         cases += [pytest.param(check, id=f"{label}-{name}") for name, check in checks]
     return pytest.mark.parametrize("check", cases)

@@ -1,7 +1,8 @@
-"""A plugin of pytest: each check of a formulation or solver becomes a test, without a test file.
+"""A plugin of pytest: each check of a formulation, solver or estimator becomes a test, without a test file.
 
-``pytest -p ipforest.testing.pytest_plugin --check-formulation my_file.py:ip4 --check-solver my_file.py:greedy``, or the
-first two words in ``addopts``. It is not loaded by itself, as importing ipforest would slow down every run of pytest.
+``pytest -p ipforest.testing.pytest_plugin --check-formulation my_file.py:ip4 --check-estimator my_file.py:MyForest``,
+or the first two words in ``addopts``. It is not loaded by itself, as importing ipforest would slow down every run of
+pytest.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ from typing import Any
 
 import pytest
 
+KINDS = ("formulation", "solver", "estimator")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the two options."""
+    """Add an option for each kind."""
     group = parser.getgroup("ipforest")
-    for kind in ("formulation", "solver"):
+    for kind in KINDS:
         group.addoption(
             f"--check-{kind}",
             action="append",
             default=[],
             metavar="FILE:NAME",
-            help=f"make a test of each check of a {kind}: one that a file defines or registers, or one by its name",
+            help=f"make a test of each check of a {kind}: one that a file has, or, but for estimators, one by its name",
         )
 
 
@@ -34,19 +37,17 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
         ]
 
 
-def _asked_for(config: pytest.Config) -> Iterator[tuple[str, Iterator[tuple[str, Callable[[], None]]]]]:
-    for kind in ("formulation", "solver"):
-        for text in config.getoption(f"--check-{kind}"):
-            from ipforest.testing import check_formulation, check_solver
-            from ipforest.testing.subjects import find_formulation, find_solver
+def _asked_for(config: pytest.Config) -> Iterator[tuple[str, list[tuple[str, Callable[[], None]]]]]:
+    asked = [(kind, text) for kind in KINDS for text in config.getoption(f"--check-{kind}")]
+    for kind, text in asked:
+        from ipforest.testing import subjects
+        from ipforest.testing.pytest_marks import checks_of
 
-            try:
-                if kind == "formulation":
-                    yield text.rpartition(":")[2], check_formulation(find_formulation(text))
-                else:
-                    yield text.rpartition(":")[2], check_solver(find_solver(text))
-            except (OSError, ValueError) as problem:
-                raise pytest.UsageError(f"--check-{kind}: {problem}") from None
+        try:
+            checks = list(checks_of(getattr(subjects, f"find_{kind}")(text)))
+        except (OSError, TypeError, ValueError) as problem:
+            raise pytest.UsageError(f"--check-{kind}: {problem}") from None
+        yield text.rpartition(":")[2], checks
 
 
 class CheckItem(pytest.Item):

@@ -1,4 +1,4 @@
-"""Formulations, solvers and methods of experiments by their name, or from a file that defines or registers them."""
+"""Formulations, solvers, estimators and methods of experiments: by name, or from a file that has them."""
 
 from __future__ import annotations
 
@@ -47,10 +47,29 @@ def find_solver(text: str) -> Any:
     from formulations import Formulation
 
     found = _solver_or_formulation(text)
-    if isinstance(found, Formulation) or _is_within_budget(found):
-        kind = "a formulation" if isinstance(found, Formulation) else "one within a budget"
-        raise ValueError(f"{text}: expected a solver at one lambda, got {kind}; ipforest crosscheck takes it")
+    if isinstance(found, Formulation):
+        raise ValueError(f"{text}: expected a solver, got a formulation; ipforest crosscheck takes it")
     return found
+
+
+def find_estimator(text: str) -> Any:
+    """Run a file and take the estimator that it defines by a name; of a class, one with its defaults.
+
+    Raises
+    ------
+    TypeError
+        The class cannot be made without arguments.
+    ValueError
+        The text is no FILE.py:NAME, or the file does not run, or has no estimator of that name.
+    OSError
+        There is no such file.
+    """
+    from ipforest.estimator.model import BudgetedModel
+
+    found = _of_file(text, (), (BudgetedModel,), lambda each: each)
+    if found is None:
+        raise ValueError(f"{text}: expected FILE.py:NAME of an estimator, got a mere name")
+    return found() if isinstance(found, type) else found
 
 
 def registered_solver(text: str) -> str:
@@ -59,9 +78,14 @@ def registered_solver(text: str) -> str:
     Raises
     ------
     ValueError, OSError
-        As `find_solver`; or the solver's name is taken.
+        As `find_solver`; or the solver is one within a budget, or its name is taken.
     """
-    return _registered(text, find_solver(text))
+    found = find_solver(text)
+    if _is_within_budget(found):
+        raise ValueError(
+            f"{text}: expected a solver at one lambda, got one within a budget; ipforest crosscheck takes it"
+        )
+    return _registered(text, found)
 
 
 def registered_method(text: str) -> str | Formulation:
@@ -159,7 +183,7 @@ def _of_file(
 
 
 def _names_of(path: Path) -> dict[str, Any]:
-    """Run a file and return what it defines, its folder being where it imports from.
+    """Run a file as a module, so that what it defines can be pickled, and return that; it may import from its folder.
 
     Raises
     ------
@@ -168,15 +192,18 @@ def _names_of(path: Path) -> dict[str, Any]:
     ValueError
         It does not run.
     """
-    import runpy
     import sys
+    from types import ModuleType
 
-    path.stat()
-    folder = str(path.resolve().parent)
-    sys.path.insert(0, folder)
+    source, place = path.read_bytes(), path.resolve()
+    module = ModuleType(f"checked_{path.stem}")
+    module.__file__ = str(place)
+    sys.modules[module.__name__] = module
+    sys.path.insert(0, str(place.parent))
     try:
-        return runpy.run_path(str(path.resolve()))
+        exec(compile(source, place, "exec"), vars(module))  # the user names the file to be run
+        return vars(module)
     except (Exception, SystemExit) as problem:  # the file is the user's, and may raise anything, or end the program
         raise ValueError(f"{path}: expected a file that runs, got {type(problem).__name__}: {problem}") from problem
     finally:
-        sys.path.remove(folder)
+        sys.path.remove(str(place.parent))

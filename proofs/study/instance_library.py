@@ -22,6 +22,7 @@ import numpy as np
 
 from ipforest._internal.files import write_text
 from ipforest._internal.progress import ProgressCallback, silent
+from ipforest._internal.rational import written_fraction
 from ipforest._internal.records import json_object, records_to_text
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
@@ -131,9 +132,13 @@ class LibraryInstance:
             raise ValueError(f"text: expected an instance of version {VERSION}, got version {content.get('version')}")
         try:
             path = {
-                name: tuple(Fraction(x) for x in content["path"][name]) for name in ("breakpoints", "errors", "costs")
+                name: tuple(written_fraction(x, name) for x in content["path"][name])
+                for name in ("breakpoints", "errors", "costs")
             }
-            optima = {Fraction(lam): Fraction(value) for lam, value in content["optima"].items()}
+            optima = {
+                written_fraction(lam, "optima"): written_fraction(value, "optima")
+                for lam, value in content["optima"].items()
+            }
             instance = Problem.from_json(json.dumps(content["problem"])).instance
             return cls(str(content["name"]), instance, **path, optima=optima)
         except (AttributeError, KeyError, TypeError) as problem:

@@ -11,7 +11,7 @@ import numpy as np
 
 from formulations.base import Formulation, ModelSpecification, Takes
 from formulations.specification import specify
-from ipforest._internal.rational import nonnegative_fraction
+from ipforest._internal.rational import nonnegative_fraction, written_fraction
 from ipforest._internal.records import json_object
 from ipforest.instance import PruningInstance
 from proofs.crosschecks.brute_force import prunings
@@ -71,9 +71,9 @@ class Problem:
         if content.get("version") != VERSION:
             raise ValueError(f"text: expected a problem of version {VERSION}, got version {content.get('version')}")
         try:
-            instance = PruningInstance(**{name: _read(value) for name, value in content["instance"].items()})
+            instance = PruningInstance(**{name: _read(value, name) for name, value in content["instance"].items()})
             numbers = {name: content[name] for name in ("lam", "budget")}
-        except (AttributeError, KeyError, TypeError) as problem:
+        except (AttributeError, KeyError, OverflowError, TypeError) as problem:
             raise ValueError(f"text: expected a problem written by to_json, got: {problem!r}") from None
         return cls(
             instance,
@@ -88,9 +88,9 @@ class Problem:
         return ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in counts.items()) + number
 
 
-def _read(value: Any) -> Any:
+def _read(value: Any, name: str) -> Any:
     if isinstance(value, str):
-        return Fraction(value)
+        return written_fraction(value, name)
     return np.array(value, dtype=np.int64) if isinstance(value, list) else value
 
 

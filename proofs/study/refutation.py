@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from formulations.base import Formulation
+from ipforest._internal.rational import written_fraction
 from ipforest._internal.records import json_object
 from proofs.integrality.vertices import Vector
 from proofs.study.problem import Problem
@@ -100,8 +101,8 @@ class Refutation:
                 content["claim"],
                 Problem.from_json(json.dumps(content["problem"])),
                 content["text"],
-                {name: Fraction(value) for name, value in content["point"].items()},
-                tuple(Fraction(value) for value in content["kept"]),
+                {name: written_fraction(value, name) for name, value in content["point"].items()},
+                tuple(written_fraction(value, "kept") for value in content["kept"]),
             )
         except (AttributeError, KeyError, TypeError) as problem:
             raise ValueError(f"text: expected a refutation written by to_json, got: {problem!r}") from None

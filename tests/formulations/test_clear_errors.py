@@ -54,9 +54,23 @@ def without_objective(model):
     model.objective.deactivate()
 
 
+def fixed_at_nothing(model):
+    model.x[0].fix(None)
+
+
+def of_an_open_interval(model):
+    model.positive = pyo.Var(domain=pyo.PositiveReals)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
+        (
+            fixed_at_nothing,
+            ValueError,
+            r"x\[0\]: expected a finite number at which it is fixed, got None; fix it at one",
+        ),
+        (of_an_open_interval, ValueError, "positive: expected an interval with its ends, got PositiveReals, "),
         (unbounded, NoOptimumError, "expected an optimum or the time limit, got (Unbounded|Primal infeasible or unb)"),
         (infeasible, NoOptimumError, "expected an optimum or the time limit, got Infeasible"),
         (nonlinear, ValueError, "product: expected a linear expression, got one of higher degree"),
@@ -90,6 +104,18 @@ def test_a_check_says_it(change, message):
     checks = dict(check_formulation(changed(change.__name__, change)))
     with pytest.raises(AssertionError, match=message):
         checks["optimum_is_that_of_all_prunings"]()
+
+
+def test_a_variable_of_a_deactivated_block_is_solved_and_not_written_as_mps(tmp_path):
+    model = formulations.build("closure", TREE, 1)
+    model.aside = pyo.Block()
+    model.aside.room = pyo.Var(bounds=(0, 1))
+    model.used = pyo.Constraint(expr=model.aside.room >= model.x[0])
+    model.aside.deactivate()
+    assert formulations.solve(model).status == "optimal"
+    assert formulations.export(model, tmp_path / "model.lp").exists()
+    with pytest.raises(ValueError, match=r"variables of active blocks in what Pyomo writes as \.mps, got aside\.room;"):
+        formulations.export(model, tmp_path / "model.mps")
 
 
 def test_an_empty_program_and_names_that_clash():

@@ -1,8 +1,10 @@
 """HiGHS's options, endings and duals; what is refused and how it is said."""
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -129,8 +131,9 @@ def test_options_are_checked():
         set_options(highspy.Highs(), {"nonsense": 1})
     with pytest.raises(ValueError, match="time_limit: expected seconds >= 0 or None, got -1"):
         solve_lp(TREE, Fraction(1), time_limit=-1)
-    with pytest.raises(ValueError, match=r"mip_rel_gap: expected .*, got -0\.5"):
-        formulations.solve(formulations.build("ip3", TREE, 1), relative_gap=-0.5)
+    for gap in (-0.5, np.nan, np.inf):
+        with pytest.raises(ValueError, match=rf"relative_gap: expected .*, got {gap}"):
+            formulations.solve(formulations.build("ip3", TREE, 1), relative_gap=gap)
     assert options(False, "ipm", None, 0.0)["run_crossover"] == "on"
     assert "solver" not in options(True, "simplex", 5, 0.1)
 
@@ -157,6 +160,47 @@ def test_an_infeasible_program_is_an_error():
         run(replace(built, rhs=np.array([1.0, 1.0, 9.0])))
     with pytest.raises(RuntimeError, match=r"reach 9e\+11; take out rows .* or use a method without HiGHS"):
         run(replace(built, rhs=np.array([1.0, 1.0, 9e11])))
+
+
+def test_a_program_without_variables_may_be_infeasible():
+    """It was called optimal, whatever its rows are."""
+    from proofs.crosschecks.random_instances import random_instance
+
+    bare = random_instance(np.random.default_rng(0), 0)
+    model = formulations.build("closure", bare, 1)
+    assert formulations.solve(model).status is Status.OPTIMAL
+    model.never = pyo.Constraint([1], rule=lambda model, i: pyo.Constraint.Infeasible)
+    with pytest.raises(RuntimeError, match=r"expected an optimum .*, got Infeasible"):
+        formulations.solve(model)
+    with pytest.raises(RuntimeError, match=r"appsi_highs: expected an optimum .*, got infeasible"):
+        formulations.solve(model, solver="appsi_highs")
+
+
+def test_an_interrupt_cancels_a_search_that_is_under_way():
+    """Python raises nothing before compiled code returns; HiGHS went on to its end."""
+
+    class Endless:
+        def __init__(self):
+            self.cancelled = threading.Event()
+
+        def run(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            assert self.cancelled.wait(60)
+
+        def cancelSolve(self):
+            self.cancelled.set()
+
+    endless = Endless()
+    with pytest.raises(KeyboardInterrupt):
+        highs._run(endless)
+    assert endless.cancelled.is_set()
+    assert endless.HandleUserInterrupt
+
+
+def test_an_equation_with_an_infinite_side_is_refused():
+    built = linear_program(formulations.specify("ip0", TREE))
+    with pytest.raises(ValueError, match=r"rhs: expected a finite number in equations, got inf in one_leaf"):
+        replace(built, rhs=np.array([1.0, np.inf, 1.0]))
 
 
 def test_an_optimum_without_a_point_proves_nothing():

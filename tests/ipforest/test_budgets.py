@@ -1,6 +1,7 @@
 """What a budget promises, on the examples on which it does so: at most that much, none for nothing, more for more."""
 
 import inspect
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from budgeted_estimators import CLASSIFIERS, REGRESSORS
 from sklearn.base import is_classifier
 from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from ipforest import FeatureCosts
+from ipforest import BudgetForestRegressor, BudgetPrune, FeatureCosts, NestedCascade, ensemble
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest.deployment.reader import Model
 
 BUDGETS = (0, "1/2", 1, 3, 8, 30)
 COSTS = FeatureCosts([0, 5, 1, 1, 4, 4], [-1, 0, -1, 0, 1, 1], [1, 2])
@@ -68,3 +71,32 @@ def test_regressors_stop_where_they_were_measured_to_stop(name: str) -> None:
     for budget in (1, 2, 3, 4, 6, 8, 12):
         at = model.at_budget(budget)
         np.testing.assert_allclose(at.cost(held_out).mean(), at.frontier_.cost[at.choice_])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BudgetPrune(RandomForestClassifier(10, random_state=0), validation_fraction=0.1),
+        BudgetPrune(RandomForestRegressor(10, random_state=0)),
+        NestedCascade(),
+        BudgetForestRegressor(n_estimators=10),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_nothing_is_paid_for_a_budget_of_0_on_other_examples_either(model: Any) -> None:
+    """Models that cost nothing on the examples they were chosen on paid on others."""
+    seed = 6 if isinstance(model, BudgetForestRegressor) else 0
+    random = np.random.default_rng(seed + 100)
+    train = random.normal(size=(200, 4))
+    share = 1 / (1 + np.exp(-3 * (train[:, 0] + 3 * train[:, 1] * (train[:, 0] > 1.5))))
+    is_one, target = random.random(200) < share, share + random.normal(size=200) * 0.1
+    y, other = is_one if is_classifier(model) else target, random.normal(size=(1000, 4)) * 2
+    chosen = model.set_params(feature_costs=[0, 1, 1, 1], random_state=seed).fit(train, y).at_budget(0)
+    assert chosen.cost(other).max() == 0
+    reader, predicted = Model(json.loads(ensemble.write(chosen, "json"))), chosen.predict(other)
+    for example, answer in zip(other[:20], predicted, strict=False):
+        assert reader.predict_one(example.__getitem__).label == pytest.approx(answer)
+        session = chosen.session()
+        while (unit := session.next_unit) is not None:
+            session.tell(example[unit.features[0]])
+        assert (session.answer, session.paid) == (pytest.approx(answer), 0)

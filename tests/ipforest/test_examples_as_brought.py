@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import DataConversionWarning
@@ -21,6 +22,7 @@ from ipforest import (
     BudgetedPipeline,
     BudgetForest,
     BudgetPrune,
+    EarlyExit,
     FeatureCosts,
     Forest,
     PruningSettings,
@@ -36,6 +38,7 @@ from ipforest.plotting import TradeoffDisplay, plot_purchases
 from ipforest.rules import read_rules
 from ipforest.tabular.model_files import load_model, save_model
 from ipforest.tabular.price_lists import read_prices
+from ipforest.wrappers.calibration import CalibratedClassifier
 from ipforest.wrappers.thresholds import ThresholdClassifier
 
 pl = pytest.importorskip("polars")
@@ -482,6 +485,25 @@ def test_numbers_in_other_forms_are_the_same_numbers(name, kind) -> None:
     assert_array_equal(model.predict_proba(table), plain.predict_proba(holes))
     assert_array_equal(model.cost(table), plain.cost(holes))
     assert_array_equal(model.cost(table), model.acquired(table) @ np.array(PRICES))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        EarlyExit(RandomForestClassifier(4, random_state=0), budget=2, random_state=0),
+        CalibratedClassifier(BudgetPrune(RandomForestClassifier(4, random_state=0), random_state=0), random_state=0),
+        BudgetedPipeline(StandardScaler(), BudgetPrune(RandomForestClassifier(4, random_state=0), random_state=0)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_frames_in_the_byte_order_of_another_machine_are_parted(model) -> None:
+    """pandas takes no rows of such columns, as files of astronomy have them."""
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES)
+    swapped = pd.DataFrame(X.astype(">f8"), columns=NAMES)
+    plain = clone(model).fit(frame, y)
+    assert_array_equal(clone(model).fit(swapped, y).predict_proba(swapped), plain.predict_proba(frame))
+    assert swapped.dtypes.to_list() == [np.dtype(">f8")] * 3
 
 
 def labels_in_other_forms(y: np.ndarray) -> dict[str, object]:

@@ -125,6 +125,16 @@ def test_numbers_of_a_result_are_exact_whatever_they_come_as() -> None:
     assert {type(read.bound), type(read.lam)} == {Fraction}
 
 
+@pytest.mark.parametrize("text", ["1e1000000000", "1/0", "1_0", "nan"])
+def test_numbers_of_a_record_that_take_forever_or_are_none_are_refused(text: str) -> None:
+    """Fraction("1e1000000000") writes out a billion digits."""
+    record = result().to_dict() | {"lam": text}
+    with pytest.raises(ValueError, match=f"lam: expected Fraction, got '{text}'"):
+        PruningResult.from_json(json.dumps(record))
+    long = result().to_dict() | {"bound": f"-{'3' * 2000}/7"}
+    assert str(PruningResult.from_json(json.dumps(long)).bound) == long["bound"]
+
+
 def test_a_budget_result_survives_json() -> None:
     first = budget_result()
     again = BudgetResult.from_json(first.to_json())

@@ -290,6 +290,36 @@ def test_ranges_before_sides_are_refused(tmp_path):
         formulations.matrix(write(tmp_path, "t.mps", MPS.replace(sides + ranges, ranges + sides)))
 
 
+def test_bounds_of_binary_variables_are_read_in_two_ways_so_they_are_refused(tmp_path):
+    """HiGHS keeps them, wherever they stand; others put 0 and 1 in their place."""
+    for section in ("binary", "Bin", "BINARIES"):
+        text = LP.replace("x <= 3", "y <= 5").replace("binary", section)
+        with pytest.raises(ValueError, match="expected bounds of the binary variable y within 0 and 1, got 0 and 5"):
+            formulations.matrix(write(tmp_path, "t.lp", text))
+    fixed = formulations.matrix(write(tmp_path, "f.lp", LP.replace("x <= 3", "y = 1")))
+    assert fixed.lower[1] == fixed.upper[1] == 1
+    whole = formulations.matrix(
+        write(tmp_path, "w.lp", LP.replace("x <= 3", "x <= 5").replace(" y\nend", " y\ngeneral\n x\nend"))
+    )
+    assert whole.upper.tolist() == [5, 1]
+
+
+def test_products_that_highs_takes_for_names_are_refused(tmp_path):
+    """HiGHS reads the variables (y and ) in place of 4 times y less 4."""
+    for product in ("4 (y - 1)", "4 (y)"):
+        with pytest.raises(ValueError, match=r"expected names that do not begin with a parenthesis, got \(y"):
+            formulations.matrix(write(tmp_path, "t.lp", LP.replace("cap: x + y", f"cap: x - {product}")))
+    named = formulations.matrix(write(tmp_path, "n.lp", TRIANGLE.replace("a", "v(1,a)")))
+    assert named.column_labels[0] == "v(1,a)"
+
+
+def test_bounds_of_no_column_are_refused(tmp_path):
+    """HiGHS makes a column of the name, and the bound of the one that was meant is lost."""
+    for line in (" UP BND X 3", " UP X 3", " FR BND X", " MI X"):
+        with pytest.raises(ValueError, match="expected bounds of a column in COLUMNS, got X in"):
+            formulations.matrix(write(tmp_path, "t.mps", MPS.replace(" UP BND x 3", line)))
+
+
 def test_a_negative_upper_bound_alone_is_read_in_two_ways_so_it_is_refused(tmp_path):
     negative = MPS.replace("UP BND x 3", "UP BND x -3")
     for name, text in (("t.mps", negative), ("t.lp", LP.replace("x <= 3", "x <= -3"))):

@@ -31,6 +31,7 @@ from ipforest.classifier_trees.adaboost_rs import AdaBoostVotes
 from ipforest.classifier_trees.block_descent import PRUNINGS, DescentSettings
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.feature_map import ScaledFeatures
+from ipforest.classifier_trees.tree_estimator import weights_of
 from ipforest.costs import FeatureCosts
 
 pytestmark = pytest.mark.xdist_group("growing")
@@ -208,6 +209,16 @@ def test_labels_are_weighted_with_squared_loss_too() -> None:
     assert balanced.weight_of_target_[1] == pytest.approx([80 / 120, 2.0])
     assert even.weight_of_target_ is None
     assert plain.fit(examples, np.arange(80) % 3).weight_of_target_ is None
+
+
+@pytest.mark.parametrize("labels", [["1", "2"], [0.25, 0.5], [1.0, 1.5]])
+def test_weights_of_labels_go_by_the_labels_as_they_are(labels: list[Any]) -> None:
+    """scikit-learn 1.9 looks for texts and numbers that int() takes by what it gives."""
+    weights = weights_of({labels[1]: 3, labels[0]: 0.5}, np.unique(labels), np.array(labels))
+    assert weights.tolist() == [0.5, 3.0]
+    assert weights_of({labels[1]: 3}, np.unique(labels), np.array(labels)).tolist() == [1.0, 3.0]
+    with pytest.raises(ValueError, match=r"^class_weight: expected a weight of .*, got one of 'other' instead$"):
+        weights_of({"other": 3}, np.unique(labels), np.array(labels))
 
 
 def test_a_weak_learner_costs_its_evaluation_once_and_its_tests() -> None:

@@ -126,6 +126,8 @@ def test_what_the_options_leave_open_is_refused(clinic, capsys, options, expecte
         ),
         ("a,y\n1,-1.8\n2,0.5\n3,7\n", "y", "got one of '-1.8'; a number is predicted with --regression"),
         ("a;y\n1;-1,8\n2;0,5\n3;7\n", "y", "a number is predicted with --regression"),
+        ("a,y\n1,US\n2,NA\n", "y", "line 3: expected a target, got 'NA', which stands for a missing value; name such"),
+        ("a,y\n1,US\n2,\n", "y", "line 3: expected a target, got none"),
     ],
 )
 def test_advice_names_what_the_command_has(tmp_path, capsys, text, target, expected) -> None:

@@ -119,6 +119,16 @@ def test_a_booster_predicts_from_all_its_rounds() -> None:
     np.testing.assert_allclose(found, booster.predict(library.DMatrix(X)), rtol=3e-6, atol=2e-7)
 
 
+@pytest.mark.parametrize("share", [0.0, 1e-9, 3e-6, 0.999, 1 - 1e-7, 1.0])
+def test_base_scores_near_a_certain_class_are_those_of_xgboost(share: float) -> None:
+    """It takes none nearer than 1e-6, and one class by itself has 0."""
+    library = pytest.importorskip("xgboost")
+    X, y = load_breast_cancer(return_X_y=True)
+    model = xgboost("Classifier", base_score=share, max_depth=1).fit(X, y)
+    expected = model.get_booster().predict(library.DMatrix(X), output_margin=True)
+    np.testing.assert_allclose(read(model).margins(X)[:, 0], expected, rtol=3e-6, atol=3e-6)
+
+
 def test_a_regressor_of_probabilities_predicts_them() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = xgboost("Regressor", objective="reg:logistic").fit(X, y)
@@ -198,6 +208,31 @@ def test_categories_of_scikit_learn() -> None:
     model.fit(np.column_stack([X[:, 0], X[:, 1] + 0.5, X[:, 2]]), y)
     with pytest.raises(TypeError, match="model: expected categories that are words or integers >= 0, got"):
         read(model)
+
+
+@pytest.mark.parametrize("kind", ["intervals", "dates", "months"])
+def test_categories_of_scikit_learn_may_be_intervals_or_dates(kind: str) -> None:
+    """As `pandas.cut` makes them; they were refused, dates once a frame was predicted."""
+    X, y = categorical_examples()
+    place = np.random.default_rng(0).integers(0, 4, y.size)
+    known = {
+        "intervals": pd.interval_range(0, 4),
+        "dates": pd.date_range("2026", periods=4),
+        "months": pd.period_range("2026", periods=4, freq="M"),
+    }[kind]
+    column = pd.Categorical.from_codes(np.where(X[:, 0] < 0.1, -1, place), known)
+    frame = pd.DataFrame({"a": X[:, 2], "c": column})
+    model = HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype").fit(frame, place % 2)
+    if kind == "months":
+        with pytest.raises(TypeError, match="got NaT as a category of its own, as scikit-learn takes it"):
+            read(model)
+        frame = frame[frame["c"].notna()]
+        model.fit(frame, place[frame.index] % 2)
+    others = frame.assign(c=frame["c"].cat.reorder_categories(known[::-1]))
+    trees = read(model)
+    assert trees.tests_categories.any()
+    for examples in (frame, others):
+        np.testing.assert_allclose(trees.predict_proba(examples), model.predict_proba(frame), rtol=1e-12)
 
 
 def frame_of_words(seed: int) -> Any:

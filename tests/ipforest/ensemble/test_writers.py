@@ -20,7 +20,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 
-from ipforest import BoostSearch, BudgetBoost, Pruning
+from ipforest import BoostSearch, BudgetBoost, EarlyExit, Pruning
 from ipforest.ensemble import BoostedTrees, Forest, read, write
 from ipforest.ensemble.xgboost import xgboost_text
 
@@ -102,6 +102,25 @@ def test_c_predicts_the_same_and_reads_what_is_paid_for(name: str, tmp_path: Pat
         assert sorted(read_features) == np.flatnonzero(usage[i]).tolist()
 
 
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@pytest.mark.parametrize("kind", ["trees", "stopping"])
+def test_c_is_not_compiled_where_nan_is_no_number_of_its_own(kind: str, tmp_path: Path) -> None:
+    """With -Ofast isnan is false everywhere, and missing values went to the right."""
+    X = np.array([[0.0], [1.0], [np.nan]] * 10)
+    grown = RandomForestClassifier(2, random_state=0)
+    model = (
+        read(grown.fit(X, X[:, 0] == 1)) if kind == "trees" else EarlyExit(grown, random_state=0).fit(X, X[:, 0] == 1)
+    )
+    source = tmp_path / "trees.c"
+    source.write_text(write(model, "c"))
+    command = ["gcc", "-std=c99", "-c", str(source), "-o", str(tmp_path / "trees.o")]
+    subprocess.run(command, check=True)
+    for flag in ("-Ofast", "-ffast-math", "-ffinite-math-only"):
+        failed = subprocess.run([*command, flag], capture_output=True, text=True, check=False)
+        assert failed.returncode
+        assert "NAN is a missing value: compile without -ffast-math" in failed.stderr
+
+
 def test_answers_that_float32_does_not_hold_are_not_written_as_onnx() -> None:
     pytest.importorskip("onnx")
     grown = RandomForestRegressor(2, random_state=0).fit([[0], [1]] * 5, [1e60, -1e60] * 5)
@@ -169,13 +188,29 @@ def test_the_base_score_of_xgboost_is_one_number(name: str) -> None:
     assert isinstance(json.loads(learner["learner_model_param"]["base_score"]), float)
 
 
-@pytest.mark.parametrize("objective", ["binary:logistic", "multi:softprob", "reg:gamma", "count:poisson"])
+@pytest.mark.parametrize("base", [-18.0, -14.0, 17.0])
+def test_base_scores_that_xgboost_does_not_hold_are_leaves(base: float) -> None:
+    pytest.importorskip("xgboost")
+    trees, X = trees_and_examples("logit")
+    X = X.astype(np.float32)
+    trees = replace(trees, base_score=[base])
+    np.testing.assert_allclose(margins_of(write(trees, "xgboost"), X), trees.margins(X), rtol=1e-5, atol=1e-5)
+
+
+OBJECTIVES = (
+    *("binary:logistic", "multi:softprob", "count:poisson", "reg:gamma", "reg:tweedie"),
+    *("reg:quantileerror", "reg:pseudohubererror", "reg:absoluteerror", "reg:squaredlogerror"),
+)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_what_xgboost_has_made_is_written_as_it_was(objective: str) -> None:
     xgboost = pytest.importorskip("xgboost")
     X, labels = load_iris(return_X_y=True)
     y = {"binary:logistic": labels > 0, "multi:softprob": labels}.get(objective, X[:, 0])
     data = xgboost.DMatrix(np.where(X > 6, np.nan, X), y, feature_names=["a", "b", "c", "d"])
-    parameters = {"objective": objective, "max_depth": 3, **({"num_class": 3} if objective[0] == "m" else {})}
+    parameters: dict[str, Any] = {"objective": objective, "max_depth": 3}
+    parameters |= {"multi:softprob": {"num_class": 3}, "reg:quantileerror": {"quantile_alpha": 0.3}}.get(objective, {})
     booster = xgboost.train(parameters, data, num_boost_round=4)
     first = read(booster)
     second = read(write(first, "xgboost"))

@@ -7,7 +7,12 @@ import pytest
 
 from ipforest import FeatureCosts
 from ipforest.experiments.acquisition import Purchases
-from ipforest.experiments.neural_acquisition import GreedyDynamicSelection, MutualInformationSelection, load_torch
+from ipforest.experiments.neural_acquisition import (
+    GreedyDynamicSelection,
+    MutualInformationSelection,
+    Training,
+    load_torch,
+)
 
 METHODS = (GreedyDynamicSelection, MutualInformationSelection)
 
@@ -68,10 +73,9 @@ def test_less_is_bought_where_a_price_weighs_more(torch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", METHODS)
-def test_a_seed_says_all(kind, torch, monkeypatch):
-    monkeypatch.setattr("ipforest.experiments.neural_acquisition.N_EPOCHS", 2)
+def test_a_seed_says_all(kind, torch):
     X, y = contexts(200, 0)
-    first, second = (kind(X, y, Purchases.of(FeatureCosts([1] * 6)), 3) for _ in range(2))
+    first, second = (kind(X, y, Purchases.of(FeatureCosts([1] * 6)), 3, Training(n_epochs=2)) for _ in range(2))
     shown = np.ones(X.shape, dtype=bool)
     assert np.array_equal(first.predict_proba(X, shown), second.predict_proba(X, shown))
 

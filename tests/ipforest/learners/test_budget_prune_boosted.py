@@ -91,3 +91,10 @@ def test_boosted_trees_that_are_not_fitted_are_refused() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.raises(TypeError, match=r"boosted trees that are fitted also into BudgetPrune\(model\)"):
         BudgetPrune(GradientBoostingClassifier()).fit(X, y)
+
+
+def test_boosted_trees_that_are_not_read_are_refused_with_the_reason() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = lightgbm().set_params(linear_tree=True).fit(X, y)
+    with pytest.raises(TypeError, match=r"^model: expected leaves with one value, got linear trees$"):
+        BudgetPrune(model).fit(X, y)

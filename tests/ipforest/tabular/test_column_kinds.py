@@ -51,6 +51,8 @@ def column_of(*cells):
     [
         (["1,5", "2", "", "-3,25"], [1.5, 2, np.nan, -3.25], "with a decimal comma"),
         (["1.5", "2", "?"], [1.5, 2, np.nan], ""),
+        (["8001", "01067", "", "01067"], [8001, 1067, np.nan, 1067], "'01067' taken as 1067; give codes to --words"),
+        (["0", "00", "0.5", "007.0", "-01"], [0, 0, 0.5, 7, -1], ""),
         (["$1.50", "$2", "-$3"], [1.5, 2, -3], "with $, which is left out"),
         (["1,5 €", "2,5 €"], [1.5, 2.5], "with a decimal comma and €, which is left out"),
         (["5%", "7 %", "NA"], [5, 7, np.nan], "with %, which is left out"),

@@ -22,6 +22,10 @@ def gives_nothing(instance, lam):
     return None
 
 
+def takes_nothing():
+    return None
+
+
 def as_min_cut(instance, lam):
     return solve(instance, lam)
 
@@ -109,10 +113,10 @@ def test_the_commands_take_a_formulation_of_a_file(file: Path, capsys, monkeypat
     assert {each["method"] for each in json.loads(capsys.readouterr().out)["tallies"]} >= {"pyomo-two-words"}
     assert main(["atlas", "--json", "--problems", "1", f"{file}:two_words_model"]) == 0
     assert [entry["name"] for entry in json.loads(capsys.readouterr().out)["entries"]] == ["two-words"]
-    with pytest.raises(
-        ValueError, match=r"mine\.py:two_words_model: expected a solver at one lambda, got a formulation"
-    ):
+    with pytest.raises(ValueError, match=r"mine\.py:two_words_model: expected a solver, got a formulation"):
         registered_solver(f"{file}:two_words_model")
+    with pytest.raises(ValueError, match=r"mine\.py:thrifty: expected a solver at one lambda, got one within a budget"):
+        registered_solver(f"{file}:thrifty")
 
 
 @pytest.mark.slow
@@ -124,7 +128,40 @@ def test_each_check_is_a_test(file: Path) -> None:
     failed = {line for line in done.stdout.splitlines() if line.startswith("FAILED")}
     assert any("gives_nothing-" in line for line in failed)
     assert not any("as_min_cut-" in line for line in failed)
-    wrong = [*command, "--check-formulation", f"{file}:other"]
-    refused = subprocess.run(wrong, cwd=file.parent, capture_output=True, text=True, check=False)
-    assert refused.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "--check-formulation: " in refused.stderr
+    for kind, subject in (("formulation", f"{file}:other"), ("solver", "none"), ("solver", f"{file}:takes_nothing")):
+        wrong = [*command, f"--check-{kind}", subject]
+        refused = subprocess.run(wrong, cwd=file.parent, capture_output=True, text=True, check=False)
+        assert refused.returncode == pytest.ExitCode.USAGE_ERROR
+        assert f"--check-{kind}: " in refused.stderr
+
+
+ESTIMATORS = """
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest import BudgetPrune, EarlyExit
+
+
+class FreeTests(EarlyExit):
+    def cost(self, X):
+        return 0 * super().cost(X)
+
+
+free = FreeTests(RandomForestClassifier(5))
+needs_trees = BudgetPrune
+"""
+
+
+@pytest.mark.slow
+def test_each_check_of_an_estimator_is_a_test(tmp_path: Path) -> None:
+    (tmp_path / "trees.py").write_text(ESTIMATORS)
+    command = [sys.executable, "-m", "pytest", "-p", "ipforest.testing.pytest_plugin", "-p", "no:cacheprovider", "-q"]
+    wanted = [*command, "--check-estimator", "trees.py:free"]
+    done = subprocess.run(wanted, cwd=tmp_path, capture_output=True, text=True, check=False)
+    failed = [line.partition(" - ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    assert "FAILED ipforest::free-pays_for_what_is_bought" in failed
+    assert len(failed) < 5, "the others hold: also copies, which are pickled with their class"
+    for name, said in {"needs_trees": "estimator", "none": "expected it to register or define 'none'"}.items():
+        wrong = [*command, "--check-estimator", f"trees.py:{name}"]
+        refused = subprocess.run(wrong, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert refused.returncode == pytest.ExitCode.USAGE_ERROR
+        assert said in refused.stderr

@@ -14,7 +14,7 @@ import pytest
 
 from ipforest import Pruning, PruningResult
 from ipforest.solvers import SOLVERS, SolverInfo, available_solvers, solve
-from ipforest.testing import check_solver, parametrize_with_checks, solver_checks
+from ipforest.testing import check_solver, parametrize_with_checks, solver_questions
 
 
 def optimal(instance, lam):
@@ -384,10 +384,10 @@ def test_names_are_those_of_the_registry():
 
 
 def test_optima_are_not_kept_without_end(monkeypatch):
-    monkeypatch.setattr(solver_checks, "MAX_OPTIMA", 5)
-    monkeypatch.setattr(solver_checks, "_OPTIMA", {})
+    monkeypatch.setattr(solver_questions, "MAX_OPTIMA", 5)
+    monkeypatch.setattr(solver_questions, "_OPTIMA", {})
     dict(check_solver("min-cut"))["bound_is_valid"]()
-    assert 0 < len(solver_checks._OPTIMA) <= 5
+    assert 0 < len(solver_questions._OPTIMA) <= 5
 
 
 def gives_nothing_in_time(instance, lam, time_limit=None):

@@ -274,6 +274,11 @@ def test_problems_are_saved_exactly():
         Problem.from_json("{}")
     with pytest.raises(ValueError, match="text: expected a problem written by to_json"):
         Problem.from_json('{"version": 1}')
+    written = json.loads(random_problem(np.random.default_rng(0), "lam").to_json())
+    for name, value in (("cost_unit", "1e1000000000"), ("error_unit", "1/0"), ("errors", [2**70])):
+        changed = written | {"instance": written["instance"] | {name: value}}
+        with pytest.raises(ValueError, match=r"expected a (problem written|number of at most|finite number)"):
+            Problem.from_json(json.dumps(changed))
     with pytest.raises(ValueError, match="text: expected a refutation written by to_json"):
         Refutation.from_json("{}")
 
