@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from fractions import Fraction
 from typing import Any
 
@@ -170,6 +170,8 @@ class ModelledFormulation(Formulation):
         models.set_values(model, values)
         answer = decode(model)
         try:
+            if isinstance(answer, Set):  # of nodes, say: their numbers are no shares, and have no order
+                raise TypeError("a set")
             each = [answer[h] for h in instance.internal_nodes.tolist()] if hasattr(answer, "keys") else answer
             shares = np.array([float(pyo.value(share)) for share in each])
         except (KeyError, TypeError, ValueError):

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ipforest._internal.arrays import (
     BoolArray,
@@ -19,6 +20,7 @@ from ipforest._internal.arrays import (
     IntArray,
     checked_array,
     checked_integer,
+    one_line,
     read_only,
 )
 from ipforest._internal.feature_names import (
@@ -63,7 +65,7 @@ class FeatureCosts:
     groups : sequence of int, shape (n_features,), optional
         The group of each feature, -1 for none; a dict or a Series by name, in any order.
     group_fees : sequence of numbers, shape (n_groups,), optional
-        The fee of each group, >= 0.
+        The fee of each group, >= 0; a dict or a Series by the numbers of the groups, in any order.
     feature_names : sequence of str, shape (n_features,), optional
         By these the prices are matched with ensembles that have names, too.
     delayed : sequence of bool, shape (n_features,), or of int or str, optional
@@ -127,7 +129,7 @@ class FeatureCosts:
         _, names = _in_order(delayed, names, "delayed")
         exact_prices, measured_prices = exact_list(own_prices, "prices")
         group_of = _group_array(group_list, len(exact_prices))
-        fees, measured_fees = exact_list(() if group_fees is None else group_fees, "group_fees")
+        fees, measured_fees = exact_list(() if group_fees is None else _by_group(group_fees), "group_fees")
         if groups is None and fees:
             raise ValueError(
                 f"groups: expected the group of each feature with group_fees, got none for {len(fees)} fees"
@@ -489,11 +491,28 @@ class FeatureCosts:
 
 def _in_order(values: Any, names: Sequence[str] | None, what: str) -> tuple[Any, Sequence[str] | None]:
     """Bring values that have names of their own into the order of the names; without names, take theirs."""
-    plain, own = values_and_names(values)
+    plain, own = values_and_names(values, what)
     if own is None or names is None:
         return plain, own if names is None else names
     items = list(plain)
     return [items[position] for position in positions_by_name(own, names, f"{what}: expected the features")], names
+
+
+def _by_group(fees: Any) -> Any:
+    """Give the fees of groups 0, 1, ... in order; a Series whose labels are not these numbers goes by position."""
+    if isinstance(fees, Mapping):
+        labels, amounts = list(fees), list(fees.values())
+    elif isinstance(fees, pd.Series):
+        labels, amounts = fees.index.tolist(), fees.tolist()
+    else:
+        return fees
+    if sorted(labels, key=str) == sorted(range(len(labels)), key=str):
+        return [amounts[place] for place in np.argsort(labels).tolist()]
+    if isinstance(fees, Mapping):
+        raise ValueError(
+            f"group_fees: expected the numbers of the groups 0..{len(labels) - 1} as keys, got {one_line(labels)}"
+        )
+    return fees
 
 
 def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> Int32Array:

@@ -11,9 +11,12 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from ipforest._internal.arrays import BoolArray, IntArray, checked_array, checked_integer
+from ipforest._internal.arrays import BoolArray, IntArray, checked_array, checked_integer, checked_number
 from ipforest._internal.rational import as_fraction
 from ipforest._internal.records import from_record, json_object, to_record
+
+MAX_NODES = 2**31 - 1
+"""Nodes are numbered by integers of 32 bits."""
 
 
 class Status(StrEnum):
@@ -82,11 +85,15 @@ class Pruning:
         Raises
         ------
         ValueError
-            It keeps a node that does not exist.
+            It keeps a node that does not exist, or one twice, or it has more nodes than a forest.
         """
-        size, nodes = int(data["n_internal"]), data["kept"]
+        size, nodes = checked_number(data["n_internal"], "n_internal"), data["kept"]
+        if size > MAX_NODES:
+            raise ValueError(f"n_internal: expected at most {MAX_NODES} nodes, got {size}")
         if nodes and not 0 <= min(nodes) <= max(nodes) < size:
             raise ValueError(f"kept: expected nodes 0..{size - 1}, got {min(nodes)}..{max(nodes)}")
+        if len(set(nodes)) < len(nodes):
+            raise ValueError(f"kept: expected each node once, got {len(nodes) - len(set(nodes))} again")
         kept = np.zeros(size, dtype=bool)
         kept[nodes] = True
         return cls(kept)

@@ -350,7 +350,7 @@ def _require_squares(targets: Array) -> None:
 
 def _warn_of_small_variance(targets: Array) -> None:
     """Warn of targets that trees of scikit-learn, which may be inside, do not split."""
-    variance = float(np.var(targets))
+    variance = float(np.var(as_targets(targets, "y")))
     if 0 < variance < SMALL_VARIANCE:
         warnings.warn(
             f"y: targets with a variance of {variance:.2g}; scikit-learn's trees split no node with one below "

@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 MAX_SHOWN = 3
 OWN_NAMES = {"feature_name_": "Column_{}", "feature_names_in_": "", "feature_names_": "{}"}
@@ -67,30 +68,41 @@ def in_pandas(X: Any) -> Any:
 def known_to_scikit_learn(X: Any) -> Any:
     """Return a frame whose columns scikit-learn does not see, of narwhals, Arrow or Dask, as one whose it does.
 
-    Columns of pandas in the byte order of another machine, of which pandas takes no rows, come in that of this one.
-    Other tables stay as they are.
+    Columns of pandas in the byte order of another machine, of which pandas takes no rows, come in that of this one, and
+    texts of which some are missing as NA, which encoders do not know, as objects with NaN. Other tables stay as they
+    are.
     """
     if hasattr(X, "to_native"):
         return known_to_scikit_learn(X.to_native())
     if hasattr(X, "__dask_graph__") and column_labels(X) is not None:
         return X.compute()
-    return in_pandas(X) if hasattr(X, "column_names") else _in_native_order(X)
+    X = in_pandas(X) if hasattr(X, "column_names") else X
+    return _with_known_columns(X) if isinstance(X, pd.DataFrame) else X
 
 
-def _in_native_order(X: Any) -> Any:
-    """Turn the bytes of columns of a pandas frame that are in the order of another machine."""
-    dtypes = enumerate(X.dtypes) if hasattr(X, "isetitem") else ()
-    swapped = {place: dtype for place, dtype in dtypes if isinstance(dtype, np.dtype) and not dtype.isnative}
-    if not swapped:
-        return X
-    turned = X.copy(deep=False)
-    for place, dtype in swapped.items():
-        turned.isetitem(place, X.iloc[:, place].astype(dtype.newbyteorder("=")))
-    return turned
+def _with_known_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    turned = {}
+    for place, dtype in enumerate(frame.dtypes):
+        if isinstance(dtype, np.dtype):
+            if not dtype.isnative:
+                turned[place] = frame.iloc[:, place].astype(dtype.newbyteorder("="))
+        elif dtype.type is str and dtype.na_value is pd.NA and frame.iloc[:, place].hasnans:
+            texts = frame.iloc[:, place].astype(object)
+            turned[place] = texts.where(texts.notna(), np.nan)
+    frame = frame.copy(deep=False) if turned else frame
+    for place, column in turned.items():
+        frame.isetitem(place, column)
+    return frame
 
 
-def values_and_names(values: Any) -> tuple[Any, tuple[str, ...] | None]:
+def values_and_names(values: Any, what: str) -> tuple[Any, tuple[str, ...] | None]:
     """Part a mapping or a pandas Series into values and names; None for what has no names.
+
+    Parameters
+    ----------
+    values : mapping, Series, or another object
+    what : str
+        What they are, for the error message.
 
     Raises
     ------
@@ -106,7 +118,7 @@ def values_and_names(values: Any) -> tuple[Any, tuple[str, ...] | None]:
         return items, names
     numbers = list(labels)
     if sorted(numbers, key=str) != sorted(range(len(items)), key=str):
-        raise ValueError(f"prices: expected column numbers 0..{len(items) - 1} as keys, got {numbers}")
+        raise ValueError(f"{what}: expected column numbers 0..{len(items) - 1} as keys, got {numbers}")
     return [items[place] for place in np.argsort(numbers).tolist()], None
 
 
@@ -261,7 +273,7 @@ def places_by_number(
         Labels are names, and the features have none.
     """
     numbers = column_numbers(labels)
-    if numbers is not None and len(numbers) == n_features and {*labels} != {*(features or ())}:
+    if numbers is not None and len(numbers) == n_features and {*labels} != {*([] if features is None else features)}:
         return [*map(int, np.argsort(numbers))]
     if features is None:
         raise ValueError(

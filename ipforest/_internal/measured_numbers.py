@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._internal.arrays import one_line
 from ipforest._internal.rational import INT64_SAFE, nonnegative_of_any_size
 
 __all__ = ["as_decimal", "exact_list", "resolution_for"]
@@ -30,8 +31,8 @@ MAX_UNITS = INT64_SAFE
 def exact_list(values: Sequence[object] | npt.ArrayLike, name: str) -> tuple[tuple[Fraction, ...], frozenset[Fraction]]:
     """Read numbers exactly; give them, and those among them that are measurements."""
     if isinstance(values, str | Set) or not hasattr(values, "__iter__"):
-        raise TypeError(f"{name}: expected a sequence of numbers, got {values!r}")
-    items = list(cast("Iterable[object]", values))
+        raise TypeError(f"{name}: expected a sequence of numbers, got {one_line(repr(values))}")
+    items = values.to_pylist() if hasattr(values, "to_pylist") else list(cast("Iterable[object]", values))
     exact = tuple(nonnegative_of_any_size(value, f"{name}[{position}]") for position, value in enumerate(items))
     pairs = zip(items, exact, strict=True)
     return exact, frozenset(number for value, number in pairs if _is_measured(value))

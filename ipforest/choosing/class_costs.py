@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray, one_line, places_in
+from ipforest._internal.feature_names import column_labels, in_pandas
 from ipforest._internal.json_text import read_json
 from ipforest.walks.labels import label_places
 
@@ -36,7 +37,8 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
     class_costs : array, DataFrame, mapping of mappings, or path
         A matrix in the order of the classes; or with names: ``{true: {predicted: cost}}``, or a data frame whose index
         has the true classes and whose columns the predicted ones. What is left out of a mapping costs 0 where the class
-        is right. Names are matched to classes as they are, or as text (1 and 1.0 are the same). A path is read by
+        is right. A frame of Polars or Arrow has the true classes in its first column, or as many rows as columns, in
+        one order. Names are matched to classes as they are, or as text (1 and 1.0 are the same). A path is read by
         `read_class_cost_file`.
     classes : ndarray, shape (n_classes,)
 
@@ -51,6 +53,8 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
     """
     if isinstance(class_costs, Path) or (isinstance(class_costs, str) and Path(class_costs).is_file()):
         class_costs = read_class_cost_file(class_costs)
+    if not isinstance(class_costs, pd.DataFrame) and column_labels(class_costs) is not None:
+        class_costs = _with_rows_named(in_pandas(class_costs))
     if isinstance(class_costs, Mapping):
         matrix = _from_mapping(class_costs, classes)
     elif isinstance(class_costs, pd.DataFrame):
@@ -65,12 +69,18 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
     return matrix
 
 
+def _with_rows_named(costs: pd.DataFrame) -> pd.DataFrame:
+    """Name the rows of a frame without an index: by its first column, or as the columns where there are as many."""
+    first = costs.columns[0]
+    return costs.set_axis(costs.columns) if len(costs) == costs.shape[1] else costs.set_index(first)
+
+
 def _numbers(costs: Any) -> FloatArray:
     try:
         return np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         hint = ", which is no file" if isinstance(costs, str) else ""
-        raise ValueError(f"class_costs: expected a matrix of numbers, got {costs!r:.80}{hint}") from None
+        raise ValueError(f"class_costs: expected a matrix of numbers, got {one_line(repr(costs)):.80}{hint}") from None
 
 
 def _from_mapping(costs: Mapping[Any, Any], classes: Array) -> FloatArray:

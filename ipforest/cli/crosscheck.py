@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import redirect_stdout
 from typing import Any
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
@@ -44,7 +46,8 @@ def run(options: Arguments) -> int:
 
     methods = None if options.methods is None else [registered_method(method) for method in options.methods]
     if options.replay is not None:
-        outcome: Any = replay(options.replay, methods)
+        with redirect_stdout(sys.stderr):
+            outcome: Any = replay(options.replay, methods)
     else:
         save_to = made_directory(options.out) / "disagreement.json"
         with progress_of(options) as progress:

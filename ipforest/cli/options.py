@@ -6,7 +6,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -282,11 +282,16 @@ def read_problem(options: Arguments) -> Problem:
     return Problem(forest, instance, X, costs, loss, options.split_cost, currency, tuple(notes))
 
 
-def progress_of(options: Arguments) -> AbstractContextManager[ProgressCallback]:
-    """Show how far a command is while a block runs, unless it prints JSON."""
+@contextmanager
+def progress_of(options: Arguments) -> Iterator[ProgressCallback]:
+    """Show how far a command is while a block runs, unless it prints JSON.
+
+    What is printed meanwhile, as by a solver of a file, goes to standard error: the output is the command's answer.
+    """
     from ipforest._internal.progress import progress_bar
 
-    return progress_bar(f"ipforest {options.command}", visible=not options.json)
+    with redirect_stdout(sys.stderr), progress_bar(f"ipforest {options.command}", visible=not options.json) as progress:
+        yield progress
 
 
 def make_kernels_ready(options: Arguments) -> None:

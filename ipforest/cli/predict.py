@@ -50,6 +50,8 @@ def run(options: Arguments) -> int:
 
     model = read_model(options)
     X, ids = read_rows(options, model, partial(_ids, options=options))
+    if options.out is not None and Path(options.out).exists() and Path(options.out).samefile(options.csv):
+        raise ValueError(f"--out: expected another file than the table, which answers would replace, got {options.out}")
     costs = list[float]()
     records = _records(options, model, X, ids, costs)
     if options.json:

@@ -74,6 +74,11 @@ class BoostedTrees(Trees):
 
     def __post_init__(self) -> None:
         Trees.__post_init__(self)
+        if self.classes is not None and len(self.classes) < 2:
+            raise ValueError(
+                f"classes: expected two or more, got {self.classes!r}; a margin is that of a second class, and of one "
+                "class alone nothing is to be predicted"
+            )
         n_outputs = 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
         n_values = np.asarray(self.value).shape[-1]
         self._check_numbers("value", np.float64, (self.n_nodes, n_values))

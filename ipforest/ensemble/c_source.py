@@ -68,6 +68,6 @@ def write_c(trees: Forest | BoostedTrees) -> str:
 
 
 def _listed(values: Array, suffix: str = "") -> str:
-    """List numbers so that C reads them back exactly; an infinite threshold is C's HUGE_VAL."""
+    """List numbers so that C reads them back exactly; an infinite threshold is C's HUGE_VAL or HUGE_VALF."""
     texts = [f"{value!r}{suffix}" for value in values.astype(np.float64 if suffix else values.dtype).tolist()]
-    return ", ".join(text.replace("inf" + suffix, "HUGE_VAL") for text in texts)
+    return ", ".join(text.replace("inf" + suffix, "HUGE_VAL" + suffix.upper()) for text in texts)

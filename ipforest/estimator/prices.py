@@ -10,7 +10,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from ipforest._internal.feature_names import column_numbers
+from ipforest._internal.feature_names import column_numbers, known_to_scikit_learn
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.costs import FeatureCosts
 from ipforest.tabular.price_lists import read_prices
@@ -47,6 +47,7 @@ def read_costs(feature_costs: Any, n_features: int, feature_names: Sequence[str]
         Prices of another number of features, negative, not finite, or beyond 1e-100 to 1e100; or prices by name for
         features that have no names.
     """
+    feature_costs = known_to_scikit_learn(feature_costs)
     if isinstance(feature_costs, FeatureCosts):
         costs = feature_costs
         if not costs.in_column_order:

@@ -15,7 +15,7 @@ from ipforest.costs import require_no_split_cost
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, ordered_together
 from ipforest.session.paid_units import PaidUnits
 from ipforest.session.seller import Seller, Unit
-from ipforest.session.told import Known, told_features, told_of_unit, without_absent
+from ipforest.session.told import Known, require_column_order, told_features, told_of_unit, without_absent
 from ipforest.walks.purse import spending_limit
 
 __all__ = ["Request", "Sessions"]
@@ -247,9 +247,11 @@ class Sessions:
         ------
         ValueError
             Another shape, None for all rows, one number for several, infinite values, missing ones where the model
-            takes none, or rows that want another unit.
+            takes none, rows that want another unit, or a DataFrame with the features in another order.
         """
         shape = np.size(rows), len(unit.features)
+        names = [self._seller.feature_names[feature] for feature in unit.features]
+        require_column_order(unit, names, values)
         told, absent = told_of_unit(unit, shape, values)
         had = ~absent.all(axis=1) if charged is None else charged
         pays: BoolArray = np.broadcast_to(np.asarray(had, dtype=bool), shape[:1])

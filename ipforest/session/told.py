@@ -12,9 +12,10 @@ import pandas as pd
 
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import DATES
+from ipforest._internal.feature_names import column_names
 from ipforest.session.seller import Unit
 
-__all__ = ["Known", "told_by_unit", "told_features", "told_of_unit", "without_absent"]
+__all__ = ["Known", "require_column_order", "told_by_unit", "told_features", "told_of_unit", "without_absent"]
 
 Known: TypeAlias = Mapping[Any, Any]
 
@@ -66,6 +67,8 @@ def told_by_unit(
 
 
 def _told_cells(unit: Unit, value: Any, column: Callable[[Any], int], name: Callable[[int], str]) -> dict[int, Any]:
+    if isinstance(value, pd.Series) and sorted(map(str, value.index)) == sorted(map(name, unit.features)):
+        value = value.to_dict()
     if isinstance(value, Mapping):
         told = {column(feature): one for feature, one in value.items()}
         if set(told) != set(unit.features):
@@ -79,6 +82,26 @@ def _told_cells(unit: Unit, value: Any, column: Callable[[Any], int], name: Call
     if len(values) != len(unit.features):
         raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(values)}")
     return dict(zip(unit.features, values, strict=True))
+
+
+def require_column_order(unit: Unit, names: Sequence[str], values: Any) -> None:
+    """Require the features of a unit in their order, where what was told names its columns.
+
+    Parameters
+    ----------
+    unit : Unit
+    names : sequence of str
+        The features of the unit.
+    values : array or DataFrame
+
+    Raises
+    ------
+    ValueError
+        The columns are the features in another order: by position they would get each other's values.
+    """
+    found = column_names(values) or ()
+    if found != tuple(names) and sorted(found) == sorted(names):
+        raise ValueError(f"{unit}: expected the columns {', '.join(names)} in this order, got {', '.join(found)}")
 
 
 def told_of_unit(unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> tuple[Array, BoolArray]:

@@ -310,7 +310,7 @@ def register_solver(
     Raises
     ------
     ValueError
-        The name is taken, or `takes` is neither.
+        The name is taken, `takes` is neither, or a solver within a budget is said to be canonical.
     TypeError
         The function does not take an instance and lambda, or the budget.
 
@@ -323,6 +323,10 @@ def register_solver(
     check_name(name, "register_solver")
     if takes not in ("lam", "budget"):
         raise ValueError(f"takes: expected lam or budget, got {takes!r}")
+    if canonical and takes == "budget":
+        raise ValueError(
+            "canonical: expected False within a budget, where optimal sets need not have a smallest, got True"
+        )
     registry, check = (SOLVERS, checked_answer) if takes == "lam" else (BUDGET_SOLVERS, checked_budget_answer)
 
     def registered(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.delimited import RECOGNISED, CsvFormat, read_rows
-from ipforest._internal.feature_names import as_in_training, places_by_number, some_names
+from ipforest._internal.feature_names import as_in_training, known_to_scikit_learn, places_by_number, some_names
 from ipforest._internal.files import write_text
 from ipforest._internal.json_text import read_json
 from ipforest._internal.measured_numbers import as_decimal
@@ -229,8 +229,8 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
           separator, decimal mark and currency sign are recognised;
         - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
         - a dict or Series ``{name: price}``, or a dict whose values are records; integer keys are column numbers;
-        - a DataFrame (pandas or polars) with those columns; without a column ``feature``, the index of a pandas one
-          holds the names or column numbers;
+        - a DataFrame (pandas or polars) or Arrow table with those columns; without a column ``feature``, the index of a
+          pandas one holds the names or column numbers;
         - a sequence of numbers, without names.
     form : CsvFormat
         How a CSV is written, as far as it is known.
@@ -250,6 +250,8 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
     UserWarning
         A column that may be meant for groups, but is passed over.
     """
+    source = known_to_scikit_learn(source)
+    source = source.to_pylist() if hasattr(source, "to_pylist") else source
     if isinstance(source, (str, Path)):
         path = Path(source)
         return _read_json(path) if path.suffix == ".json" else _read_csv(path, form)

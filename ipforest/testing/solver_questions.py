@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -298,7 +299,11 @@ def questions_to(solver: str | SolverInfo | Callable[..., Any], takes: str | Non
 
 
 def _is_of(registry: SolverRegistry, solver: object) -> bool:
-    return solver in registry if isinstance(solver, str) else any(solver is info for info in registry.values())
+    """Return whether a solver is registered there: its name, its entry, or the function that was."""
+    if isinstance(solver, str):
+        return solver in registry
+    functions = (inspect.unwrap(info.target) for info in registry.values() if callable(info.target))
+    return any(solver is each for each in (*registry.values(), *functions))
 
 
 def _nine_nodes() -> PruningInstance:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -183,7 +184,9 @@ def _of_file(
 
 
 def _names_of(path: Path) -> dict[str, Any]:
-    """Run a file as a module, so that what it defines can be pickled, and return that; it may import from its folder.
+    """Run a file as a module, so that what it defines can be pickled, and return that.
+
+    It may import from its folder, and prints to standard error.
 
     Raises
     ------
@@ -201,7 +204,8 @@ def _names_of(path: Path) -> dict[str, Any]:
     sys.modules[module.__name__] = module
     sys.path.insert(0, str(place.parent))
     try:
-        exec(compile(source, place, "exec"), vars(module))  # the user names the file to be run
+        with redirect_stdout(sys.stderr):
+            exec(compile(source, place, "exec"), vars(module))  # the user names the file to be run
         return vars(module)
     except (Exception, SystemExit) as problem:  # the file is the user's, and may raise anything, or end the program
         raise ValueError(f"{path}: expected a file that runs, got {type(problem).__name__}: {problem}") from problem

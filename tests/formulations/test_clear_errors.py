@@ -139,6 +139,7 @@ def test_an_empty_program_and_names_that_clash():
         ("abc", ValueError, r"expected the decoder to give shape \(2,\), .* got 'abc'"),
         ({"a": 1}, ValueError, r"expected the decoder to give shape \(2,\), .* got {'a': 1}"),
         ([1.0], ValueError, r"expected the decoder to give shape \(2,\), .* got shape \(1,\)"),
+        ({0, 1}, ValueError, r"expected the decoder to give shape \(2,\), .* got {0, 1}"),
         ([0.5, 0.5], FractionalOptimumError, "values: expected a 0-1 optimum of mine, got node 0 kept by 0.5"),
         ([2.0, 2.0], FractionalOptimumError, "values: expected a 0-1 optimum of mine, got node 0 kept by 2"),
         (
@@ -148,7 +149,7 @@ def test_an_empty_program_and_names_that_clash():
         ),
         ([0.0, 1.0], ValueError, "pruning: expected the parent of each kept node to be kept"),
     ],
-    ids=["None", "a text", "a dict", "too few", "halves", "twos", "nan", "a child alone"],
+    ids=["None", "a text", "a dict", "too few", "a set of nodes", "halves", "twos", "nan", "a child alone"],
 )
 def test_a_decoder_that_returns_no_pruning(answer, error, message):
     mine = ModelledFormulation("mine", closure_form, decode=lambda model: answer)

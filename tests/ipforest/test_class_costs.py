@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,15 @@ BOOST = {"n_estimators": 12, "search": BoostSearch(n_lambdas=2, n_prunings=1), "
 )
 def test_class_costs_are_read_by_name_or_in_the_order_of_the_classes(given: Any) -> None:
     assert read_class_costs(given, CLASSES).tolist() == COSTS.tolist()
+
+
+def test_class_costs_of_polars_and_arrow_go_by_their_names() -> None:
+    frame = pd.DataFrame(COSTS[::-1, ::-1], columns=["well", "ill"])
+    named = frame.assign(true=["well", "ill"])[["true", "ill", "well"]]
+    for library, make in (("polars", "from_pandas"), ("pyarrow", "Table.from_pandas")):
+        from_pandas = attrgetter(make)(pytest.importorskip(library))
+        for table in (frame, named):
+            assert read_class_costs(from_pandas(table), CLASSES).tolist() == COSTS.tolist()
 
 
 def test_numbers_of_classes_match_their_texts() -> None:

@@ -73,6 +73,13 @@ def test_units_of_a_sensor() -> None:
     np.testing.assert_array_equal(paid, [3, 0, 8, 8])
 
 
+def test_fees_go_by_the_numbers_of_their_groups() -> None:
+    """A dict gave its keys as fees, and a Series its values in whatever order they stood."""
+    expected = FeatureCosts([1, 2], groups=[0, 1], group_fees=[5, 7])
+    for fees in ({1: 7, 0: 5}, pd.Series({1: 7, 0: 5}), pd.Series([5, 7]), pd.Series({"x": 5, "y": 7})):
+        assert FeatureCosts([1, 2], groups=[0, 1], group_fees=fees) == expected
+
+
 def test_uniform_prices_count_features() -> None:
     costs = FeatureCosts.uniform(4)
     np.testing.assert_array_equal(costs.cost_of([[0, 3, 1, 0], [1, 1, 1, 1]]), [2, 4])
@@ -148,6 +155,11 @@ def test_cost_of_usage_is_the_sum_of_units(data) -> None:
         (([1, 2], [0, 0], [-1]), ValueError, r"group_fees\[0\]: expected a number >= 0, got -1"),
         (([1, 2], [0, 2**40], [1]), ValueError, "groups: expected values that fit int32"),
         (([1], [True], [1]), TypeError, "groups: expected integers"),
+        (
+            ([1], [0], {"blood": 2}),
+            ValueError,
+            r"group_fees: expected the numbers of the groups 0..0 as keys, got \['blood'\]",
+        ),
     ],
 )
 def test_bad_price_lists_are_refused(arguments, error: type[Exception], text: str) -> None:
@@ -232,6 +244,8 @@ def test_integer_keys_are_column_numbers() -> None:
         assert FeatureCosts(prices) == FeatureCosts([3, 5])
     with pytest.raises(ValueError, match=r"prices: expected column numbers 0\.\.1 as keys, got \[0, 7\]"):
         FeatureCosts({0: 3, 7: 5})
+    with pytest.raises(ValueError, match=r"groups: expected column numbers 0\.\.1 as keys, got \[0, 7\]"):
+        FeatureCosts([3, 5], {0: 0, 7: 0}, [1])
 
 
 def test_names_that_do_not_match_are_refused() -> None:

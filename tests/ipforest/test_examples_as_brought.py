@@ -506,6 +506,19 @@ def test_frames_in_the_byte_order_of_another_machine_are_parted(model) -> None:
     assert swapped.dtypes.to_list() == [np.dtype(">f8")] * 3
 
 
+@pytest.mark.parametrize("dtype", ["string", "string[pyarrow]", pd.ArrowDtype(pa.string())])
+def test_missing_words_of_nullable_texts_are_encoded(dtype) -> None:
+    """As `DataFrame.convert_dtypes` gives them; scikit-learn's encoders do not know NA."""
+    X, y = examples()
+    table = pd.DataFrame(X, columns=NAMES).assign(word=np.where(X[:, 2] > 1, None, WORDS))
+    encoder = make_column_transformer((OneHotEncoder(), ["word"]), remainder="passthrough")
+    model = BudgetedPipeline(encoder, BudgetPrune(RandomForestClassifier(4, random_state=0), random_state=0))
+    nullable, plain = table.astype({"word": dtype}), clone(model).fit(table, y)
+    assert nullable["word"].isna().any()
+    for fitted, others in ((plain, nullable), (clone(model).fit(nullable, y), table)):
+        assert_array_equal(fitted.predict_proba(others), plain.predict_proba(table))
+
+
 def labels_in_other_forms(y: np.ndarray) -> dict[str, object]:
     words = np.where(y, "yes", "no")
     return {

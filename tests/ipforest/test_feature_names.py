@@ -34,11 +34,11 @@ def test_names_come_from_frames_with_string_columns_only() -> None:
 
 
 def test_values_keep_their_names() -> None:
-    assert values_and_names({"b": 2, "a": 1}) == ([2, 1], ("b", "a"))
-    assert values_and_names(pd.Series([2, 1], index=["b", "a"]))[1] == ("b", "a")
-    assert values_and_names(pd.Series([2, 1]))[1] is None
+    assert values_and_names({"b": 2, "a": 1}, "prices") == ([2, 1], ("b", "a"))
+    assert values_and_names(pd.Series([2, 1], index=["b", "a"]), "prices")[1] == ("b", "a")
+    assert values_and_names(pd.Series([2, 1]), "prices")[1] is None
     for plain in ([2, 1], (2, 1), np.array([2, 1])):
-        values, names = values_and_names(plain)
+        values, names = values_and_names(plain, "prices")
         assert values is plain
         assert names is None
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from budgeted_estimators import REGRESSORS
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
@@ -135,3 +136,10 @@ def test_targets_that_no_tree_splits_are_told() -> None:
         warnings.simplefilter("error")
         model = BudgetBoostRegressor(20, random_state=0).fit(X, targets)
     assert model.score(X, targets) > 0.5
+
+
+def test_targets_that_are_texts_of_numbers_are_the_numbers() -> None:
+    """Estimators around those of scikit-learn failed where they look at the variance of targets."""
+    pruned = BudgetPrune(RandomForestRegressor(2, random_state=0), random_state=0)
+    texts = [repr(target) for target in X[:, 0].tolist()]
+    np.testing.assert_array_equal(clone(pruned).fit(X, texts).predict(X), pruned.fit(X, X[:, 0]).predict(X))

@@ -55,6 +55,21 @@ def test_a_pruning_survives_json(kept: list[bool]) -> None:
     assert pruning.n_kept == sum(kept)
 
 
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"n_internal": 10**13, "kept": []}, "n_internal: expected at most 2147483647 nodes"),
+        ({"n_internal": 3.0, "kept": []}, r"n_internal: expected an integer >= 0, got 3\.0"),
+        ({"n_internal": 3, "kept": [0, 2, 0]}, "kept: expected each node once, got 1 again"),
+        ({"n_internal": 3, "kept": [3]}, r"kept: expected nodes 0\.\.2, got 3\.\.3"),
+    ],
+)
+def test_what_no_pruning_wrote_is_refused(record: dict, message: str) -> None:
+    """Of ten trillion nodes, `ipforest verify --result` ended for want of memory."""
+    with pytest.raises(ValueError, match=message):
+        Pruning.from_dict(record)
+
+
 def test_prunings_compare_by_value() -> None:
     one, same, other = (Pruning(np.array(kept)) for kept in ([True, False], [True, False], [True, True]))
     assert one == same

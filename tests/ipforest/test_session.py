@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 from budgeted_estimators import CLASSIFIERS, REGRESSORS
 from sklearn.datasets import load_breast_cancer, make_classification
@@ -354,3 +355,25 @@ def test_true_names_no_column() -> None:
     model = BudgetPrune(RandomForestClassifier(2, max_depth=2, random_state=0), random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"^feature: expected the name of a feature or a column 0..29, got True"):
         model.session({True: 3})
+
+
+def test_features_that_are_told_go_by_their_names() -> None:
+    X, y = make_classification(120, 3, n_informative=3, n_redundant=0, random_state=1)
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    sensor = FeatureCosts([0, 0, 1], [0, 0, -1], [2])
+    model = BudgetPrune(RandomForestClassifier(5, random_state=0), feature_costs=sensor, random_state=0).fit(table, y)
+    names = {0: "a", 1: "b", 2: "c"}
+
+    def fetched(turn: Callable[[pd.DataFrame], pd.DataFrame]) -> Any:
+        return lambda unit, rows: turn(table.loc[rows, [names[feature] for feature in unit.features]])
+
+    for turn in (lambda part: part, lambda part: part.reset_index(drop=True)):
+        demand = model.predict_on_demand(fetched(turn), len(table))
+        np.testing.assert_array_equal(demand.predictions, model.predict(table))
+    with pytest.raises(ValueError, match="expected the columns a, b in this order, got b, a"):
+        model.predict_on_demand(fetched(lambda part: part[part.columns[::-1]]), len(table))
+    for row in range(20):
+        session = model.session()
+        while (unit := session.next_unit) is not None:
+            session.tell(table.loc[row, [names[feature] for feature in unit.features[::-1]]])
+        assert session.answer == model.predict(table.iloc[[row]])[0]

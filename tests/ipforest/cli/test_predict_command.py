@@ -54,6 +54,14 @@ def test_rows_are_told_apart_and_every_class_has_its_probability(
     assert list(answers[0])[:3] == ["patient", "prediction", "cost"]
 
 
+def test_answers_do_not_replace_the_table(clinic: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = (clinic / "table.csv").read_text()
+    files = ["--csv", str(clinic / "table.csv"), "--out", str(clinic / "." / "model" / ".." / "table.csv")]
+    assert main(["predict", "--model", str(clinic / "model"), *files]) == 2
+    assert "--out: expected another file than the table" in capsys.readouterr().err
+    assert (clinic / "table.csv").read_text() == table
+
+
 def test_a_column_that_the_model_never_buys_may_be_absent(clinic: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = pd.read_csv(clinic / "table.csv")
     whole = predict(clinic, capsys, table)

@@ -329,6 +329,18 @@ def test_categories_without_names_are_given_by_their_places() -> None:
         np.testing.assert_array_equal(trees.predict(same), model.predict(examples))
 
 
+def lightgbm_of_one_class() -> Any:
+    return pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=2, verbose=-1)
+
+
+@pytest.mark.parametrize("make", [lightgbm_of_one_class, lambda: HistGradientBoostingClassifier(max_iter=2)])
+def test_a_classifier_of_one_class_is_refused(make: Callable[[], Any]) -> None:
+    """Its only class had the probability of the second one, 1e-15."""
+    model = make().fit(np.arange(60.0)[:, None], np.zeros(60, dtype=int))
+    with pytest.raises(ValueError, match=r"classes: expected two or more, got array\(\[0\]\)"):
+        read(model)
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [

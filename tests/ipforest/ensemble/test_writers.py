@@ -102,6 +102,18 @@ def test_c_predicts_the_same_and_reads_what_is_paid_for(name: str, tmp_path: Pat
         assert sorted(read_features) == np.flatnonzero(usage[i]).tolist()
 
 
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_c_compiles_as_c_plus_plus(tmp_path: Path) -> None:
+    """As sketches of Arduino do; an infinite threshold of single precision was one of double precision."""
+    X = np.array([[0.0], [1.0], [np.nan]] * 10)
+    trees = read(RandomForestClassifier(2, random_state=0).fit(X, np.isnan(X[:, 0])))
+    source = write(trees, "c")
+    assert "HUGE_VALF" in source
+    (tmp_path / "trees.cpp").write_text(source)
+    flags = ["-std=c++11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-c"]
+    subprocess.run(["g++", *flags, str(tmp_path / "trees.cpp"), "-o", str(tmp_path / "trees.o")], check=True)
+
+
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 @pytest.mark.parametrize("kind", ["trees", "stopping"])
 def test_c_is_not_compiled_where_nan_is_no_number_of_its_own(kind: str, tmp_path: Path) -> None:

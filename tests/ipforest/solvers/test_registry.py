@@ -160,6 +160,8 @@ def test_false_answers_within_a_budget_are_refused(added, answer, error, message
 def test_what_a_solver_takes_is_lambda_or_the_budget():
     with pytest.raises(ValueError, match="takes: expected lam or budget, got 'cost'"):
         register_solver("mine", takes="cost")
+    with pytest.raises(ValueError, match=r"canonical: expected False within a budget, .*, got True"):
+        register_solver("mine", takes="budget", canonical=True)
     with pytest.raises(TypeError, match="mine: expected a function of an instance and the budget whose other"):
         register_solver("mine", takes="budget")(lambda instance: None)
 

@@ -315,6 +315,15 @@ def test_polars_frames_are_read_by_name_and_by_position() -> None:
         assert read_prices(renamed).costs_for(["a", "b"]).prices == (Fraction(3, 2), 2)
 
 
+def test_arrow_tables_and_arrays_are_price_lists() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"feature": ["b", "a"], "cost": [2.0, 1.5]})
+    expected = FeatureCosts(["1.5", 2], feature_names=["a", "b"])
+    assert read_prices(table).costs_for(["a", "b"]) == read_costs(table, 2, ["a", "b"]) == expected
+    for column in (table["cost"], table["cost"].combine_chunks()):
+        assert read_costs(column, 2) == read_prices(column).costs_for(2) == FeatureCosts([2, "1.5"])
+
+
 @pytest.mark.parametrize(
     "names", [["=cmd()", "+a", "-log(x)", "@b"], ["'=x", "''-y", "'quoted'", "-5"], ["a\tb", " c", "\te", "f"]]
 )
@@ -343,6 +352,15 @@ def test_numbers_of_columns_as_text_are_numbers(write, tmp_path) -> None:
             ValueError, match=r"expected prices, by column number 0\.\.1 .* as the features have no names"
         ):
             read_prices(names).costs_for(2)
+
+
+@pytest.mark.parametrize("names", [["0", "1", "2"], ["2", "0", "1"]])
+def test_columns_whose_names_are_numbers_have_prices_by_name(names) -> None:
+    """Fits failed where names are an array, as scikit-learn keeps them."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=names)
+    prices = {"0": 1, "1": 2, "2": 3}
+    model = BudgetPrune(DecisionTreeClassifier(), feature_costs=prices, random_state=0).fit(X, X["0"] > 0)
+    assert model.costs_.prices == tuple(prices[name] for name in names)
 
 
 def test_prices_and_groups_by_name_follow_the_columns_of_a_data_frame() -> None:

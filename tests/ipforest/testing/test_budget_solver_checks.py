@@ -197,7 +197,7 @@ def test_a_solver_without_promises_passes():
 def test_what_is_registered_within_a_budget_is_asked_within_budgets():
     register_solver("thrifty", takes="budget")(spends_too_much)
     try:
-        for known in ("thrifty", BUDGET_SOLVERS["thrifty"]):
+        for known in ("thrifty", BUDGET_SOLVERS["thrifty"], spends_too_much):
             with pytest.raises(ValueError, match="costs at most the budget"):
                 dict(check_solver(known))["result_is_its_pruning"]()
     finally:
