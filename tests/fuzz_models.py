@@ -3,7 +3,7 @@
 Each case draws data (missing, constant, huge, tied, integer, of categories), names (underscores, blanks, letters of any
 alphabet, such as libraries make up, numbers), a model with random options, and checks that
 
-- what is read predicts what the model predicts, also written in another format;
+- what is read predicts what the model predicts, also written in another format, at every threshold and next to it;
 - columns in another order are refused where training had names or numbers;
 - prices by name, or by column number as text, cost what a count along the decision paths costs;
 - the in-bag loss that an instance claims is that of the values that predict;
@@ -42,6 +42,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from ipforest import FeatureCosts, Forest, PruningInstance
 from ipforest.ensemble import read, write
 from ipforest.tabular.price_lists import read_prices
+from ipforest.testing import check_reader
 
 LIBRARIES = {
     name: package
@@ -273,6 +274,8 @@ def run(case: Case) -> str:
         return f"refused: {str(problem)[:60]}"
     for X in (case.train, case.fresh):
         check_predictions(case, model, trees, case.table(X))
+    for _, check in check_reader(read, model, case.table(case.train)):
+        check()
     check_exports(case, trees)
     check_order(case, trees)
     check_prices(case, model, trees)

@@ -84,7 +84,7 @@ def read(model: object) -> Forest | BoostedTrees:
             f"model: expected a fitted model of {', '.join(_readers())}, got {package}.{type(model).__name__}"
         )
     require_own_predictions(model, library)
-    return _read_by(_readers()[library], model)
+    return read_by(_readers()[library], model)
 
 
 def _readers() -> dict[str, str | Callable[..., Any]]:
@@ -92,7 +92,7 @@ def _readers() -> dict[str, str | Callable[..., Any]]:
     return {plugin.name: plugin.value for plugin in installed("ipforest.readers")} | READERS
 
 
-def _read_by(entry: str | Callable[..., Any], model: object) -> Forest | BoostedTrees:
+def read_by(entry: str | Callable[..., Any], model: object) -> Forest | BoostedTrees:
     """Read by a reader, which may be one of another package.
 
     Raises

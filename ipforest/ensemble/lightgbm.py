@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,10 @@ OBJECTIVES = {
 
 SPECIAL = frozenset('",:[]{}')
 """Characters that LightGBM's names of features have not."""
+
+TAKEN_FOR_ZERO = float(np.float32(1e-35))
+BELOW_ZERO = float(np.nextafter(-TAKEN_FOR_ZERO, -1))
+FOR_INFINITY = 1e300
 
 CATEGORICAL, DEFAULT_LEFT, MISSING_IS_NAN = 1, 2, 8
 WORD = 32
@@ -152,8 +157,17 @@ def _nodes(structure: dict[str, Any]) -> TreeNodes:
 
 
 def _threshold(node: dict[str, Any]) -> float:
-    """Return what a number is compared with; categories are truncated, so that values above -1 are category 0."""
-    return float(node["threshold"]) if node.get("decision_type") == "<=" else -1.0
+    """Return what a number is compared with; categories are truncated, so that values above -1 are category 0.
+
+    LightGBM takes values up to `TAKEN_FOR_ZERO` for 0: where 0 goes left, all of these do, and elsewhere none does. Its
+    dump has `FOR_INFINITY` where every number goes left, and only missing values right.
+    """
+    if node.get("decision_type") != "<=":
+        return -1.0
+    threshold = float(node["threshold"])
+    if threshold >= FOR_INFINITY:
+        return inf
+    return max(threshold, TAKEN_FOR_ZERO) if threshold >= 0 else min(threshold, BELOW_ZERO)
 
 
 def _missing_left(node: dict[str, Any]) -> bool:

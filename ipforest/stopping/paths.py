@@ -93,7 +93,7 @@ class StoppingPaths:
         """Take some of the examples."""
         part = copy(self)
         for name in MEASURED:
-            object.__setattr__(part, name, getattr(self, name)[rows])
+            object.__setattr__(part, name, read_only(getattr(self, name)[rows]))
         return part if self.groups is None else part.grouped(self.groups[rows])
 
     def grouped(self, groups: IntArray | None) -> Self:

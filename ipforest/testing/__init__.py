@@ -1,8 +1,9 @@
-"""Property tests for formulations, solvers and estimators of your own, in the manner of `check_estimator`.
+"""Checks of formulations, solvers, estimators, rules and readers of your own, in the manner of `check_estimator`.
 
 ========================================  ============================================================================
 `check_formulation`, `check_solver`,      yield named checks: ``for name, check in check_formulation(ip4): check()``
-`check_budgeted_estimator`
+`check_budgeted_estimator`,
+`check_stopping_rule`, `check_reader`
 `parametrize_with_checks`                 makes each check a pytest test of its own
 `pytest_plugin`                           does so without a test file: ``--check-formulation FILE:NAME``
 `assert_totally_unimodular`,              fail with the witness in the names of rows and columns
@@ -10,8 +11,9 @@
 `strategies`                              Hypothesis strategies: instances, lambdas, price lists, forests, matrices
 ========================================  ============================================================================
 
-The checks and strategies need Hypothesis: ``pip install hypothesis``. Nothing of it is imported with
-`ipforest`. Like the command line, this package reaches up to `formulations` and `proofs`, when a check runs.
+The checks of formulations and solvers, and the strategies, need Hypothesis: ``pip install hypothesis``. Nothing of it
+is imported with `ipforest`. Like the command line, this package reaches up to `formulations` and `proofs`, when a check
+runs.
 """
 
 from importlib import import_module
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from ipforest.testing.estimator_checks import check_budgeted_estimator as check_budgeted_estimator
     from ipforest.testing.formulation_checks import check_formulation as check_formulation
     from ipforest.testing.pytest_marks import parametrize_with_checks as parametrize_with_checks
+    from ipforest.testing.reader_checks import check_reader as check_reader
+    from ipforest.testing.rule_checks import check_stopping_rule as check_stopping_rule
     from ipforest.testing.solver_checks import check_solver as check_solver
 
 _HOME = {
@@ -31,7 +35,9 @@ _HOME = {
     "assert_totally_unimodular": "assertions",
     "check_budgeted_estimator": "estimator_checks",
     "check_formulation": "formulation_checks",
+    "check_reader": "reader_checks",
     "check_solver": "solver_checks",
+    "check_stopping_rule": "rule_checks",
     "parametrize_with_checks": "pytest_marks",
 }
 __all__ = ["strategies", *_HOME]

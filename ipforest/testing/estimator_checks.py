@@ -23,7 +23,7 @@ from sklearn.utils import get_tags
 
 from ipforest.costs import FeatureCosts
 from ipforest.estimator.model import BudgetedModel
-from ipforest.testing.formulation_checks import Check, require_assertions
+from ipforest.testing.checks import Check, require_assertions
 
 __all__ = ["check_budgeted_estimator"]
 

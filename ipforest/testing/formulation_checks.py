@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest.testing.checks import Check, require_assertions
 from ipforest.testing.strategies import budgets, instances, lambdas
 from proofs.corners import corner_numbers, delayed_instance, larger_problems, problems_of_many_trees, telling_problems
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "check_formulation"]
 
-Check = Callable[[], None]
 Own: TypeAlias = "Sequence[PruningInstance] | None"
 """Instances to look at, in place of the corner instances and drawn ones."""
 _Problem: TypeAlias = "tuple[PruningInstance, Fraction | None]"
@@ -38,21 +38,6 @@ RAISE = 4.0
 """By how much an objective is raised to compare two relaxations, of the sum of its coefficients."""
 ROOM = 1e-6
 """How far floats of a solver may be from an exact number, of the number or of one unit."""
-
-
-def require_assertions() -> None:
-    """Require that Python keeps the assert statements that the checks are made of.
-
-    Raises
-    ------
-    RuntimeError
-        It leaves them out, and every check would pass.
-    """
-    if not __debug__:
-        raise RuntimeError(
-            "expected a Python that keeps assert statements, which the checks are made of, got one with -O or "
-            "PYTHONOPTIMIZE; run the checks without it"
-        )
 
 
 def quickly(examples: int = EXAMPLES) -> settings:

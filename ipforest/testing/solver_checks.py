@@ -28,7 +28,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipforest.results import BudgetResult, PruningResult, Status
-from ipforest.testing.formulation_checks import Check, quickly, require_assertions
+from ipforest.testing.checks import Check, require_assertions
+from ipforest.testing.formulation_checks import quickly
 from ipforest.testing.solver_questions import Question, Questions, questions_to
 from ipforest.testing.strategies import instances, lambdas
 from proofs.corners import corner_instances, delayed_instance, twin_instances

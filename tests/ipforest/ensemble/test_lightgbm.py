@@ -249,3 +249,18 @@ def test_logarithmic_link() -> None:
     X, y = load_diabetes(return_X_y=True)
     model = lightgbm.LGBMRegressor(**SMALL, objective="poisson").fit(X, y)
     np.testing.assert_allclose(read(model).predict(X), model.predict(X), rtol=1e-10)
+
+
+def test_tiny_values_are_0_and_huge_ones_are_not_missing() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    X[rng.random(X.shape) < 0.3] = np.nan
+    y = 2 * np.isnan(X[:, 0]) + (X[:, 1] > 0)
+    model = lightgbm.LGBMClassifier(n_estimators=4, n_jobs=1, verbose=-1).fit(X, y)
+    thresholds = read(model).threshold
+    assert thresholds.max() == np.inf
+    assert 0 < np.abs(thresholds[thresholds != 0]).min() < 1.1e-35
+    values = np.float32(1e-35) * np.array([1.0, -1.0, 0.5, -0.5, 1.1, -1.1])
+    values = np.concatenate([values, [-1e300, 1e300, 1.7e308, -1.7e308, 0.0, -0.0, np.nan]])
+    grid = np.stack(np.meshgrid(values, values), axis=-1).reshape(-1, 2)
+    np.testing.assert_allclose(read(model).predict_proba(grid), model.predict_proba(grid), rtol=1e-12)
