@@ -5,30 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ipforest.testing.formulation_checks import Check
+from ipforest.testing.checks import Check
 
 __all__ = ["checks_of", "parametrize_with_checks"]
 
 
 def checks_of(subject: Any) -> Iterator[tuple[str, Check]]:
-    """Yield the checks of a formulation, an estimator, or else a solver, by its kind."""
+    """Yield the checks of a formulation, an estimator, a stopping rule, or else a solver, by its kind."""
     from formulations.base import Formulation
+    from ipforest import testing
     from ipforest.estimator.model import BudgetedModel
-    from ipforest.testing import check_budgeted_estimator, check_formulation, check_solver
 
     if isinstance(subject, Formulation):
-        return check_formulation(subject)
-    return check_budgeted_estimator(subject) if isinstance(subject, BudgetedModel) else check_solver(subject)
+        return testing.check_formulation(subject)
+    if isinstance(subject, BudgetedModel):
+        return testing.check_budgeted_estimator(subject)
+    return testing.check_stopping_rule(subject) if hasattr(subject, "fit") else testing.check_solver(subject)
 
 
 def parametrize_with_checks(subjects: Iterable[Any]) -> Any:
-    """Make a test of pytest for every check of every formulation, estimator and solver.
+    """Make a test of pytest for every check of every formulation, estimator, stopping rule and solver.
 
     Parameters
     ----------
     subjects : iterable
-        Formulations for `check_formulation`, estimators for `check_budgeted_estimator`; all else is a solver for
-        `check_solver`.
+        Formulations for `check_formulation`, estimators for `check_budgeted_estimator`, objects with ``fit`` for
+        `check_stopping_rule`; all else is a solver for `check_solver`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A plugin of pytest: each check of a formulation, solver or estimator becomes a test, without a test file.
+"""A plugin of pytest: checks of formulations, solvers, estimators and stopping rules become tests, without a test file.
 
 ``pytest -p ipforest.testing.pytest_plugin --check-formulation my_file.py:ip4 --check-estimator my_file.py:MyForest``,
 or the first two words in ``addopts``. It is not loaded by itself, as importing ipforest would slow down every run of
@@ -12,7 +12,13 @@ from typing import Any
 
 import pytest
 
-KINDS = ("formulation", "solver", "estimator")
+KINDS = {
+    "formulation": ("find_formulation", "check_formulation"),
+    "solver": ("find_solver", "check_solver"),
+    "estimator": ("find_object", "check_budgeted_estimator"),
+    "rule": ("find_object", "check_stopping_rule"),
+}
+"""How what a text stands for is found, and what checks it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             action="append",
             default=[],
             metavar="FILE:NAME",
-            help=f"make a test of each check of a {kind}: one that a file has, or, but for estimators, one by its name",
+            help=f"make a test of each check of a {kind}: one that a file has, or a formulation or solver by its name",
         )
 
 
@@ -40,11 +46,12 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
 def _asked_for(config: pytest.Config) -> Iterator[tuple[str, list[tuple[str, Callable[[], None]]]]]:
     asked = [(kind, text) for kind in KINDS for text in config.getoption(f"--check-{kind}")]
     for kind, text in asked:
+        from ipforest import testing
         from ipforest.testing import subjects
-        from ipforest.testing.pytest_marks import checks_of
 
+        find, check = KINDS[kind]
         try:
-            checks = list(checks_of(getattr(subjects, f"find_{kind}")(text)))
+            checks = list(getattr(testing, check)(getattr(subjects, find)(text)))
         except (OSError, TypeError, ValueError) as problem:
             raise pytest.UsageError(f"--check-{kind}: {problem}") from None
         yield text.rpartition(":")[2], checks

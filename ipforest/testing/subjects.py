@@ -5,11 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from formulations import Formulation
+
+RUNS = count(1)
+"""Numbers of the files that are run, for the names of modules: one that is run again takes no class from the first."""
 
 
 def find_formulation(text: str) -> Formulation:
@@ -53,23 +57,21 @@ def find_solver(text: str) -> Any:
     return found
 
 
-def find_estimator(text: str) -> Any:
-    """Run a file and take the estimator that it defines by a name; of a class, one with its defaults.
+def find_object(text: str) -> Any:
+    """Run a file and take the object that it defines by a name; of a class, one with its defaults.
 
     Raises
     ------
     TypeError
         The class cannot be made without arguments.
     ValueError
-        The text is no FILE.py:NAME, or the file does not run, or has no estimator of that name.
+        The text is no FILE.py:NAME, or the file does not run, or has nothing of that name.
     OSError
         There is no such file.
     """
-    from ipforest.estimator.model import BudgetedModel
-
-    found = _of_file(text, (), (BudgetedModel,), lambda each: each)
+    found = _of_file(text, (), (object,), lambda each: each)
     if found is None:
-        raise ValueError(f"{text}: expected FILE.py:NAME of an estimator, got a mere name")
+        raise ValueError(f"{text}: expected FILE.py:NAME, got a mere name")
     return found() if isinstance(found, type) else found
 
 
@@ -177,7 +179,7 @@ def _of_file(
     pairs = zip(registries, before, strict=True)
     own = [entry for now, then in pairs for key, entry in now.items() if entry is not then.get(key)]
     found = next((entry for entry in own if entry.name == name), defined.get(name))
-    if not callable(found) and not isinstance(found, kinds):
+    if found is None or not (callable(found) or isinstance(found, kinds)):
         got = "nothing of that name" if found is None else type(found).__name__
         raise ValueError(f"{path}: expected it to register or define {name!r}, got {got}")
     return next((entry for entry in own if function_of(entry) is found), found)
@@ -199,7 +201,7 @@ def _names_of(path: Path) -> dict[str, Any]:
     from types import ModuleType
 
     source, place = path.read_bytes(), path.resolve()
-    module = ModuleType(f"checked_{path.stem}")
+    module = ModuleType(f"{path.stem}_{next(RUNS)}")
     module.__file__ = str(place)
     sys.modules[module.__name__] = module
     sys.path.insert(0, str(place.parent))

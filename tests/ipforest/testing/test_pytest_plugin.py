@@ -143,6 +143,7 @@ ESTIMATORS = """
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetPrune, EarlyExit
+from ipforest.stopping import ThresholdStopping
 
 
 class FreeTests(EarlyExit):
@@ -152,6 +153,8 @@ class FreeTests(EarlyExit):
 
 free = FreeTests(RandomForestClassifier(5))
 needs_trees = BudgetPrune
+forest = RandomForestClassifier()
+sure = ThresholdStopping
 """
 
 
@@ -159,13 +162,23 @@ needs_trees = BudgetPrune
 def test_each_check_of_an_estimator_is_a_test(tmp_path: Path) -> None:
     (tmp_path / "trees.py").write_text(ESTIMATORS)
     command = [sys.executable, "-m", "pytest", "-p", "ipforest.testing.pytest_plugin", "-p", "no:cacheprovider", "-q"]
-    wanted = [*command, "--check-estimator", "trees.py:free"]
+    wanted = [*command, "--check-estimator", "trees.py:free", "--check-rule", "trees.py:sure"]
     done = subprocess.run(wanted, cwd=tmp_path, capture_output=True, text=True, check=False)
     failed = [line.partition(" - ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")]
     assert "FAILED ipforest::free-pays_for_what_is_bought" in failed
     assert len(failed) < 5, "the others hold: also copies, which are pickled with their class"
-    for name, said in {"needs_trees": "estimator", "none": "expected it to register or define 'none'"}.items():
-        wrong = [*command, "--check-estimator", f"trees.py:{name}"]
+    assert not any("sure" in line for line in failed)
+    for kind, name, said in (
+        ("estimator", "needs_trees", "required positional argument: 'estimator'"),
+        ("estimator", "none", "expected it to register or define 'none', got nothing of that name"),
+        (
+            "estimator",
+            "forest",
+            "expected one that derives from ipforest.estimator.BudgetedEstimator, got RandomForest",
+        ),
+        ("rule", "command", "expected it to register or define 'command'"),
+    ):
+        wrong = [*command, f"--check-{kind}", f"trees.py:{name}"]
         refused = subprocess.run(wrong, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert refused.returncode == pytest.ExitCode.USAGE_ERROR
         assert said in refused.stderr
