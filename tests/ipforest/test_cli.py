@@ -263,7 +263,7 @@ class Hanging(path_search.PathSearch):
     def run_saved(self, file, progress):
         def report(share, message):
             if file.exists() and self.n_found and "open" in message:
-                print("saved", flush=True)
+                print("saved", file=sys.__stdout__, flush=True)
                 time.sleep(100)
         super().run_saved(file, report, every_s=0)
 
