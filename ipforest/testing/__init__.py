@@ -1,15 +1,19 @@
 """Checks of formulations, solvers, estimators, rules and readers of your own, in the manner of `check_estimator`.
 
-========================================  ============================================================================
-`check_formulation`, `check_solver`,      yield named checks: ``for name, check in check_formulation(ip4): check()``
-`check_budgeted_estimator`,
-`check_stopping_rule`, `check_reader`
-`parametrize_with_checks`                 makes each check a pytest test of its own
-`pytest_plugin`                           does so without a test file: ``--check-formulation FILE:NAME``
-`assert_totally_unimodular`,              fail with the witness in the names of rows and columns
-`assert_integral`
-`strategies`                              Hypothesis strategies: instances, lambdas, price lists, forests, matrices
-========================================  ============================================================================
+The checks are named: ``for name, check in check_formulation(ip4): check()``.
+
+===========================  =========================================================================
+`check_formulation`          its 0-1 points are the prunings, at their objective; its promises hold
+`check_solver`               the result is what it says, the bound is valid, promises are kept
+`check_budgeted_estimator`   tables, sessions, budgets and copies tell the same
+`check_stopping_rule`        keenness depends on what it is given alone, and budgets hold
+`check_reader`               the trees that are read predict as the model does
+`parametrize_with_checks`    makes each check a pytest test of its own
+`pytest_plugin`              does so without a test file: ``--check-formulation FILE:NAME``
+`assert_totally_unimodular`  fails with the violator in the names of rows and columns
+`assert_integral`            fails with a fractional vertex
+`strategies`                 Hypothesis strategies: instances, lambdas, price lists, forests, matrices
+===========================  =========================================================================
 
 The checks of formulations and solvers, and the strategies, need Hypothesis: ``pip install hypothesis``. Nothing of it
 is imported with `ipforest`. Like the command line, this package reaches up to `formulations` and `proofs`, when a check
