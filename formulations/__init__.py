@@ -37,8 +37,9 @@ examples): then the N under e_h is the number of the former, and ``error_unit`` 
 The optimal-pruning paper leaves h out of p(h) and writes z_h apart; the models follow BudgetPrune, p(h) includes h.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from ipforest._internal.handed_on import handed_on
 
 if TYPE_CHECKING:
     from formulations.any_model import linear_program_of
@@ -65,37 +66,34 @@ if TYPE_CHECKING:
     matrix = linear_program_of
 
 _HOME = {
-    "FORMULATIONS": "formulations.registry:FORMULATIONS",
-    "Formulation": "formulations.base:Formulation",
-    "FractionalOptimumError": "formulations.exact_results:FractionalOptimumError",
-    "LinearProgram": "ipforest.solvers.linear_program:LinearProgram",
-    "ModelData": "formulations.model_data:ModelData",
-    "ModelResult": "formulations.model_results:ModelResult",
-    "ModelSize": "formulations.base:ModelSize",
-    "ModelSpecification": "formulations.base:ModelSpecification",
-    "ModelledFormulation": "formulations.modelled:ModelledFormulation",
-    "build": "formulations.specification:build",
-    "export": "formulations.models:export",
-    "formulation": "formulations.registry:formulation",
+    "FORMULATIONS": "formulations.registry",
+    "Formulation": "formulations.base",
+    "FractionalOptimumError": "formulations.exact_results",
+    "LinearProgram": "ipforest.solvers.linear_program",
+    "ModelData": "formulations.model_data",
+    "ModelResult": "formulations.model_results",
+    "ModelSize": "formulations.base",
+    "ModelSpecification": "formulations.base",
+    "ModelledFormulation": "formulations.modelled",
+    "build": "formulations.specification",
+    "export": "formulations.models",
+    "formulation": "formulations.registry",
     "matrix": "formulations.any_model:linear_program_of",
-    "papers_bound": "formulations.sizes:papers_bound",
-    "register": "formulations.modelled:register",
-    "register_formulation": "formulations.registry:register_formulation",
-    "size": "formulations.sizes:size",
-    "solve": "formulations.solving:solve",
-    "solvers_table": "formulations.solver_answers:solvers_table",
-    "specify": "formulations.specification:specify",
-    "study": "proofs.study.study:study",
+    "papers_bound": "formulations.sizes",
+    "register": "formulations.modelled",
+    "register_formulation": "formulations.registry",
+    "size": "formulations.sizes",
+    "solve": "formulations.solving",
+    "solvers_table": "formulations.solver_answers",
+    "specify": "formulations.specification",
+    "study": "proofs.study.study",
 }
 """Where each name is defined; it is imported when it is asked for."""
 __all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, attribute = _HOME[name].partition(":")
-    return getattr(import_module(module), attribute)
+    return handed_on(__name__, _HOME, name)
 
 
 def __dir__() -> list[str]:

@@ -49,8 +49,9 @@ Modules load on first use, so that a checker brings in no solver:
 =================== ==================================================================================================
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from ipforest._internal.handed_on import handed_on
 
 if TYPE_CHECKING:
     from proofs.certificates.optimality import verify_optimality as verify_optimality
@@ -76,35 +77,33 @@ if TYPE_CHECKING:
     from proofs.verdict import Verdict as Verdict
 
 _HOME = {
-    "Certificate": "unimodularity.decomposition",
-    "Counterexample": "unimodularity.counterexample",
-    "NetworkCertificate": "unimodularity.network_certificate",
-    "Verdict": "verdict",
-    "compile_proof": "claims.machine_checked",
-    "find_network": "unimodularity.network_recognition",
-    "is_integral": "integrality.any_program",
-    "crosscheck": "crosschecks.methods",
-    "crosscheck_random": "crosschecks.random_checks",
-    "is_totally_unimodular": "unimodularity.total_unimodularity",
-    "network_certificate": "unimodularity.formulation_networks",
-    "prove": "claims.table",
-    "read_certificate": "certificates.pruning_file",
-    "replay": "crosschecks.random_checks",
-    "round_by_threshold": "integrality.vertices",
-    "verify_certificate_file": "certificates.pruning_file",
-    "verify_optimality": "certificates.optimality",
-    "verify_path": "certificates.path_optimality",
-    "vertices": "integrality.vertices",
-    "write_certificate": "certificates.pruning_file",
-    "write_path_certificate": "certificates.path_file",
+    "Certificate": "proofs.unimodularity.decomposition",
+    "Counterexample": "proofs.unimodularity.counterexample",
+    "NetworkCertificate": "proofs.unimodularity.network_certificate",
+    "Verdict": "proofs.verdict",
+    "compile_proof": "proofs.claims.machine_checked",
+    "find_network": "proofs.unimodularity.network_recognition",
+    "is_integral": "proofs.integrality.any_program",
+    "crosscheck": "proofs.crosschecks.methods",
+    "crosscheck_random": "proofs.crosschecks.random_checks",
+    "is_totally_unimodular": "proofs.unimodularity.total_unimodularity",
+    "network_certificate": "proofs.unimodularity.formulation_networks",
+    "prove": "proofs.claims.table",
+    "read_certificate": "proofs.certificates.pruning_file",
+    "replay": "proofs.crosschecks.random_checks",
+    "round_by_threshold": "proofs.integrality.vertices",
+    "verify_certificate_file": "proofs.certificates.pruning_file",
+    "verify_optimality": "proofs.certificates.optimality",
+    "verify_path": "proofs.certificates.path_optimality",
+    "vertices": "proofs.integrality.vertices",
+    "write_certificate": "proofs.certificates.pruning_file",
+    "write_path_certificate": "proofs.certificates.path_file",
 }
 __all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return handed_on(__name__, _HOME, name)
 
 
 def __dir__() -> list[str]:

@@ -428,7 +428,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         parts = {
             ready.policy.decides_by: bool(ready.policy.decides_by),
             "class_costs": self.class_costs_ is not None,
-            f"max_cost={self._cap}": self._cap is not None,
+            f"max_cost={ready.max_cost}": ready.max_cost is not None,
         }
         return " and ".join(part for part, is_there in parts.items() if is_there)
 

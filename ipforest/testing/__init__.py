@@ -23,6 +23,8 @@ runs.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ipforest._internal.handed_on import handed_on
+
 if TYPE_CHECKING:
     from ipforest.testing import strategies as strategies
     from ipforest.testing.assertions import assert_integral as assert_integral
@@ -35,14 +37,14 @@ if TYPE_CHECKING:
     from ipforest.testing.solver_checks import check_solver as check_solver
 
 _HOME = {
-    "assert_integral": "assertions",
-    "assert_totally_unimodular": "assertions",
-    "check_budgeted_estimator": "estimator_checks",
-    "check_formulation": "formulation_checks",
-    "check_reader": "reader_checks",
-    "check_solver": "solver_checks",
-    "check_stopping_rule": "rule_checks",
-    "parametrize_with_checks": "pytest_marks",
+    "assert_integral": "ipforest.testing.assertions",
+    "assert_totally_unimodular": "ipforest.testing.assertions",
+    "check_budgeted_estimator": "ipforest.testing.estimator_checks",
+    "check_formulation": "ipforest.testing.formulation_checks",
+    "check_reader": "ipforest.testing.reader_checks",
+    "check_solver": "ipforest.testing.solver_checks",
+    "check_stopping_rule": "ipforest.testing.rule_checks",
+    "parametrize_with_checks": "ipforest.testing.pytest_marks",
 }
 __all__ = ["strategies", *_HOME]
 
@@ -50,9 +52,7 @@ __all__ = ["strategies", *_HOME]
 def __getattr__(name: str) -> Any:
     if name == "strategies":
         return import_module(f"{__name__}.strategies")
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return handed_on(__name__, _HOME, name)
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,7 @@ import inspect
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -139,8 +140,7 @@ class _Subject:
         """Fit, with the examples on which a budget is to hold, if those can be given."""
         X, y = (self.examples[0] if X is None else X), (self.examples[1] if y is None else y)
         takes, promised = inspect.signature(model.fit).parameters, slice(0, N_PROMISED)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "budget: nothing is bought")
+        with _though_nothing_is_bought():
             if "X_cost" in takes:
                 return model.fit(X, y, X_cost=X[promised])
             return model.fit(X, y, X[promised], y[promised]) if "X_val" in takes else model.fit(X, y)
@@ -172,6 +172,12 @@ class _Subject:
     def at(self, budget: Fraction) -> Any:
         return _at(self.fitted, budget)
 
+    def models(self) -> Iterator[tuple[Fraction, Any]]:
+        """Give models of several budgets, or the one of a lambda."""
+        yield from ((budget, self.at(budget)) for budget in self.budgets)
+        if not self.budgets:
+            yield MIDDLE, self.fitted
+
 
 def _odd(X: Table, *, with_missing: bool) -> Table:
     """Make whole numbers, clipped, tied, constant, huge and missing values of examples."""
@@ -182,9 +188,15 @@ def _odd(X: Table, *, with_missing: bool) -> Table:
     return np.column_stack([ages, clipped, tied, np.full(len(X), 7.0), huge, sparse])
 
 
-def _at(model: Any, budget: Fraction) -> Any:
+@contextmanager
+def _though_nothing_is_bought() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "budget: nothing is bought")
+        yield
+
+
+def _at(model: Any, budget: Fraction) -> Any:
+    with _though_nothing_is_bought():
         return model.at_budget(budget)
 
 
@@ -272,8 +284,7 @@ def _check_columns_of_a_frame(subject: _Subject) -> None:
 
 
 def _check_unbought_values_do_not_matter(subject: _Subject) -> None:
-    for budget in subject.budgets or (MIDDLE,):
-        model = subject.at(budget) if subject.budgets else subject.fitted
+    for budget, model in subject.models():
         X = subject.examples[2]
         told = _told(model, X)
         for hidden in (X[::-1], np.roll(X, 7, axis=0), np.zeros_like(X)):
@@ -291,8 +302,7 @@ def _check_examples_do_not_depend_on_each_other(subject: _Subject) -> None:
 
 
 def _check_pays_for_what_is_bought(subject: _Subject) -> None:
-    for budget in subject.budgets or (MIDDLE,):
-        model = subject.at(budget) if subject.budgets else subject.fitted
+    for budget, model in subject.models():
         X = subject.examples[2]
         tests = float(model.split_cost_) * model.feature_usage(X).sum(axis=1)
         prices = subject.costs.cost_of(model.acquired(X)) + tests
@@ -397,8 +407,7 @@ def _check_frontier_costs_are_not_exceeded(subject: _Subject) -> None:
         return
     costs = model.frontier_.cost
     for place in range(0, costs.size, max(1, costs.size // N_CHOICES)):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "budget: nothing is bought")
+        with _though_nothing_is_bought():
             paid = subject.paid_where_promised(model.at_choice(place))
         assert paid <= costs[place] * (1 + ROOM) + ROOM, (
             f"frontier_.cost[{place}]: expected at least {paid}, which at_choice({place}) pays on the examples that it "
@@ -469,7 +478,7 @@ def _require_refusal(what: str, ask: Callable[[], object], *kinds: type[Exceptio
         ask()
     except kinds:
         return
-    except Exception as problem:
+    except Exception as problem:  # of another kind than a refusal is
         raise AssertionError(f"{what}: expected {names}, got {type(problem).__name__}: {problem}") from problem
     raise AssertionError(f"{what}: expected {names}, got an answer")
 

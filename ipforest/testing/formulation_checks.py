@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ipforest.results import Pruning
     from ipforest.solvers.linear_program import LinearProgram
 
-__all__ = ["Check", "check_formulation"]
+__all__ = ["check_formulation"]
 
 Own: TypeAlias = "Sequence[PruningInstance] | None"
 """Instances to look at, in place of the corner instances and drawn ones."""
