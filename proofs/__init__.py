@@ -49,9 +49,8 @@ Modules load on first use, so that a checker brings in no solver:
 =================== ==================================================================================================
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from ipforest._internal.handed_on import handed_on
 
 if TYPE_CHECKING:
     from proofs.certificates.optimality import verify_optimality as verify_optimality
@@ -103,7 +102,10 @@ __all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> Any:
-    return handed_on(__name__, _HOME, name)
+    # The checkers stand alone: `ipforest._internal.handed_on`, which does the same, would bring all of ipforest in.
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

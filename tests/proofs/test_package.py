@@ -10,7 +10,6 @@ import proofs
 FORBIDDEN = ("numba", "highspy", "pyomo", "ortools", "networkx", "ipforest", "formulations")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     [
