@@ -8,7 +8,9 @@
    together, some may only be read. Both may be NULL.
 
    model_cost(bought) adds up the prices. model_predict_batch(X, n, label, output, bought) predicts the rows of a table
-   X[n][N_FEATURES]. */
+   X[n][N_FEATURES].
+
+   Several models in one program: compile each with -DMODEL=liver or the like, and its names begin with liver_. */
 
 #include <float.h>
 #include <math.h>
@@ -17,6 +19,19 @@
 
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "NAN is a missing value: compile without -ffast-math, -Ofast, -ffinite-math-only or /fp:fast, which take it for none"
+#endif
+
+#ifdef MODEL
+#define JOINED(model, name) model##_##name
+#define NAMED(model, name) JOINED(model, name)
+#define model_read NAMED(MODEL, read)
+#define model_classes NAMED(MODEL, classes)
+#define model_features NAMED(MODEL, features)
+#define model_categories NAMED(MODEL, categories)
+#define model_first_category NAMED(MODEL, first_category)
+#define model_cost NAMED(MODEL, cost)
+#define model_predict NAMED(MODEL, predict)
+#define model_predict_batch NAMED(MODEL, predict_batch)
 #endif
 
 #define N_FEATURES $n_features

@@ -2,13 +2,22 @@
 
    trees_predict(read, context, output) fills output[$n_outputs] with $meaning.
    A feature is read when a path first tests it, and then kept: read(feature, context) is called at most
-   once per feature, and only for what the example pays for. NAN is a missing value. */
+   once per feature, and only for what the example pays for. NAN is a missing value.
+
+   Several models in one program: compile each with -DTREES=liver or the like, and its names begin with liver_. */
 
 #include <math.h>
 #include <stdbool.h>
 
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "NAN is a missing value: compile without -ffast-math, -Ofast, -ffinite-math-only or /fp:fast, which take it for none"
+#endif
+
+#ifdef TREES
+#define JOINED(trees, name) trees##_##name
+#define NAMED(trees, name) JOINED(trees, name)
+#define trees_read NAMED(TREES, read)
+#define trees_predict NAMED(TREES, predict)
 #endif
 
 #define N_FEATURES $n_features

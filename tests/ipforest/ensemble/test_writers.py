@@ -133,6 +133,28 @@ def test_c_is_not_compiled_where_nan_is_no_number_of_its_own(kind: str, tmp_path
         assert "NAN is a missing value: compile without -ffast-math" in failed.stderr
 
 
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@pytest.mark.parametrize("kind", ["trees", "model"])
+def test_two_models_in_c_are_one_program(kind: str, tmp_path: Path) -> None:
+    X = np.array([[0.0], [1.0]] * 20)
+    grown, objects = RandomForestClassifier(2, random_state=0), []
+    for name, y in (("liver", X[:, 0] == 0), ("heart", X[:, 0] == 1)):
+        fitted = grown.fit(X, y) if kind == "trees" else EarlyExit(grown, random_state=0).fit(X, y)
+        source = tmp_path / f"{name}.c"
+        source.write_text(write(read(fitted) if kind == "trees" else fitted, "c"))
+        objects.append(str(tmp_path / f"{name}.o"))
+        command = ["gcc", "-std=c99", "-pedantic", "-Wall", "-Werror", "-fPIC", f"-D{kind.upper()}={name}", "-c"]
+        subprocess.run([*command, str(source), "-o", objects[-1]], check=True)
+    library = tmp_path / "both.so"
+    subprocess.run(["gcc", "-shared", *objects, "-o", str(library), "-lm"], check=True)
+    loaded, real = ctypes.CDLL(str(library)), ctypes.c_float if kind == "trees" else ctypes.c_double
+    one = ctypes.CFUNCTYPE(real, ctypes.c_int, ctypes.c_void_p)(lambda feature, context: 1.0)
+    probabilities = (ctypes.c_double * 2)()
+    for name, expected in (("liver", [1, 0]), ("heart", [0, 1])):
+        getattr(loaded, f"{name}_predict")(one, None, probabilities, *[None] * (kind == "model"))
+        np.testing.assert_allclose(probabilities, expected, atol=0.2)
+
+
 def test_answers_that_float32_does_not_hold_are_not_written_as_onnx() -> None:
     pytest.importorskip("onnx")
     grown = RandomForestRegressor(2, random_state=0).fit([[0], [1]] * 5, [1e60, -1e60] * 5)
