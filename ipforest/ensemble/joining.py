@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from ipforest._internal.arrays import Array
-from ipforest.ensemble.categories import number_out_of_place
 from ipforest.ensemble.category_sets import CategorySets, Members
 from ipforest.ensemble.trees import LEAF
 
@@ -114,16 +113,3 @@ def classes_of_margins(model: Any, link: str, n_margins: int) -> Array | None:
             "model: expected one margin for two classes, got one for each; train it with the objective for two classes"
         )
     return classes
-
-
-def check_places(categories: Sequence[Any]) -> None:
-    """Require of the categories of an unknown column that those which are numbers are their own places, 0, 1, 2, ...
-
-    The trees of a model that was trained on a data frame compare places; examples hold the numbers.
-    """
-    number = number_out_of_place(categories)
-    if number is not None:
-        raise TypeError(
-            f"model: expected categories that are words, or the numbers 0, 1, 2, ... in order, got {number!r} in "
-            f"place {[*categories].index(number)}; train it on their codes"
-        )
