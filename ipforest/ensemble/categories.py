@@ -146,8 +146,32 @@ class Categories:
             known = tuple(map(as_number, known))
             if all(isinstance(category, str) for category in known):
                 return values
-        places = pd.Index(known, dtype=object).get_indexer(values.astype(object))
-        return np.where(places < 0, np.nan, places)
+        return _places_among(known, values)
+
+    def translated(self, X: Array, others: Categories) -> Array:
+        """Give categories that have the numbers of others those that they have here; unknown ones are missing.
+
+        Parameters
+        ----------
+        X : ndarray, shape (n_samples, n_features)
+            Examples with the numbers of ``others``.
+        others : Categories
+            Of the same columns.
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_features)
+        """
+        table = X.copy()
+        for column, names in others.names.items():
+            known = self.names.get(column)
+            if known != names:
+                number = np.array(
+                    [*map(as_number, names)] if known is None else _places_among(known, names), np.float64
+                )
+                here = ~np.isnan(X[:, column])
+                table[here, column] = number[X[here, column].astype(np.int64)]
+        return table
 
     def require_few(self, most: int) -> None:
         """Require at most so many names in a column.
@@ -335,6 +359,12 @@ def _as_frame(X: Any) -> pd.DataFrame | None:
     """Return a data frame as one of pandas; None for what is no data frame."""
     frame = in_pandas(X)
     return frame if isinstance(frame, pd.DataFrame) else None
+
+
+def _places_among(known: Sequence[Any], values: Any) -> Any:
+    """Find the places of values among known ones; NaN for those that are not known."""
+    places = pd.Index(known, dtype=object).get_indexer(pd.Index(values, dtype=object))
+    return np.where(places < 0, np.nan, places)
 
 
 def _category_columns(frame: pd.DataFrame) -> list[int]:
