@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ipforest._internal.arrays import Array
 from ipforest.ensemble.category_sets import CategorySets, Members
@@ -103,9 +103,16 @@ def classes_of_margins(model: Any, link: str, n_margins: int) -> Array | None:
     Raises
     ------
     TypeError
-        Two classes have a margin each.
+        Two classes have a margin each, or a classifier was trained by a loss of targets, a regressor by one of classes.
     """
-    if link in ("identity", "log") or isinstance(model, RegressorMixin):
+    kind = type(model).__name__
+    if link in ("identity", "log"):
+        if isinstance(model, ClassifierMixin):
+            raise TypeError(f"model: expected a loss of classes, got {kind} with one of targets; train a regressor")
+        return None
+    if isinstance(model, RegressorMixin):
+        if n_margins > 1:
+            raise TypeError(f"model: expected one target, got {kind} with {n_margins} classes; train a classifier")
         return None
     classes = np.asarray(getattr(model, "classes_", np.arange(max(2, n_margins))))
     if n_margins == classes.size == 2:

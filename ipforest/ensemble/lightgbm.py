@@ -62,6 +62,11 @@ def read_lightgbm(model: Any) -> BoostedTrees:
         The estimator is not fitted.
     """
     booster = model.booster_ if hasattr(type(model), "booster_") else model
+    if not hasattr(booster, "dump_model") or hasattr(booster, "boosters"):
+        raise TypeError(
+            f"model: expected LGBMClassifier, LGBMRegressor or Booster, got {type(booster).__name__}; of a CVBooster "
+            "give one of its boosters"
+        )
     dump = booster.dump_model()
     objective = str(dump.get("objective", "a function of your own"))
     link, scale = _link(objective)
