@@ -334,6 +334,25 @@ def test_a_loss_of_another_task_is_refused(package: str, model: str, options: di
         read(kind(n_estimators=2, **options).fit(X, labels.astype(int)))
 
 
+@pytest.mark.parametrize(
+    ("model", "changed", "message"),
+    [
+        (HistGradientBoostingRegressor(max_iter=2), {"loss": "poisson"}, "link is identity, got loss='poisson'"),
+        (GradientBoostingClassifier(n_estimators=2), {"loss": "exponential"}, "link is logit, got loss='exponential'"),
+        (BaggingClassifier(n_estimators=4), {"n_estimators": 8}, "n_estimators, by which BaggingClassifier divides"),
+        (BaggingRegressor(n_estimators=4), {"estimators_": []}, "BaggingRegressor with a tree at least, got none"),
+        (RandomForestClassifier(4), {"estimators_": []}, "RandomForestClassifier with a tree at least, got none"),
+    ],
+)
+def test_models_that_were_changed_after_training_are_refused(model: Any, changed: dict[str, Any], message: str) -> None:
+    """Links and numbers of trees were taken from what had been set since, and no trees from nothing."""
+    X, y = CANCER
+    for name, value in changed.items():
+        setattr(model.fit(X, y), name, value)
+    with pytest.raises(ValueError, match=message):
+        read(model)
+
+
 def test_boosters_of_folds_are_refused() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     data = lightgbm.Dataset(*CANCER)
