@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from math import lcm
 from numbers import Integral
@@ -70,19 +70,20 @@ class FeatureCosts:
         By these the prices are matched with ensembles that have names, too.
     delayed : sequence of bool, shape (n_features,), or of int or str, optional
         Whether each feature is delayed, a dict or a Series by name; or the columns or names of those that are.
+    sources : sequence of int, shape (n_features,), optional
+        Which price each feature needs: its own, unless the features are columns computed from others (`for_columns`);
+        then prices, groups and marks of delayed ones are of what is priced, and names of the columns.
+    resolution : number, optional
+        What measured prices and fees are rounded to multiples of: the seventh digit of the largest price, or, where
+        that is more than two millionths of the smallest measured one, the largest number 1, 2 or 5 times a power of ten
+        that is not. What is given tells it of prices that are rounded already; None where none is measured.
+    in_column_order : bool, optional
+        Whether prices stand in the order of the columns; not if their names came with a dict or a Series alone.
 
     Attributes
     ----------
     delayed : ndarray of bool, shape (n_prices,)
         See also `delayed_features`.
-    sources : ndarray of int64, shape (n_features,)
-        Which price each feature needs: its own, unless the features are columns computed from others (`for_columns`).
-    in_column_order : bool
-        Whether prices stand in the order of the columns; not if their names came with a dict or a Series alone.
-    resolution : Fraction or None
-        What measured prices and fees were rounded to multiples of: the seventh digit of the largest price, or, where
-        that is more than two millionths of the smallest measured one, the largest number 1, 2 or 5 times a power of ten
-        that is not. None where no price is measured.
     unit_costs : tuple of Fraction, shape (n_units,)
         What each unit costs: c_k of the papers.
     unit_indptr, unit_indices : ndarray of int32
@@ -123,6 +124,10 @@ class FeatureCosts:
         group_fees: Sequence[object] | npt.ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
         delayed: DelayList | None = None,
+        *,
+        sources: npt.ArrayLike | None = None,
+        resolution: object = None,
+        in_column_order: bool | None = None,
     ) -> None:
         own_prices, names = _in_order(prices, feature_names, "prices")
         group_list, names = _in_order(groups, names, "groups")
@@ -135,26 +140,30 @@ class FeatureCosts:
                 f"groups: expected the group of each feature with group_fees, got none for {len(fees)} fees"
             )
         measured = measured_prices | measured_fees
-        resolution = resolution_for(measured, max((*exact_prices, *fees))) if measured else None
-        if resolution is not None:
+        if measured:
+            step = resolution_for(measured, max((*exact_prices, *fees)))
             exact_prices, fees = (
-                tuple(round(price / resolution) * resolution if price in measured else price for price in amounts)
+                tuple(round(price / step) * step if price in measured else price for price in amounts)
                 for amounts in (exact_prices, fees)
             )
-        known_names = checked_names(names, len(exact_prices))
-        in_column_order = feature_names is not None or known_names is None
-        late = delayed_marks(delayed, known_names, len(exact_prices))
-        sources = np.arange(len(exact_prices))
-        self._set(exact_prices, group_of, fees, known_names, sources, resolution, in_column_order, late)
-
-    def _set(self, *values: Any) -> None:
-        """Take the values of the fields in their order and check them."""
-        for name, value in zip(self._given(), values, strict=True):
+            resolution = step
+        needed = np.arange(len(exact_prices)) if sources is None else np.asarray(sources)
+        known_names = checked_names(names, needed.size)
+        if in_column_order is None:
+            in_column_order = feature_names is not None or known_names is None
+        values = {
+            "prices": exact_prices,
+            "groups": group_of,
+            "group_fees": fees,
+            "feature_names": known_names,
+            "sources": needed,
+            "resolution": resolution,
+            "in_column_order": in_column_order,
+            "delayed": delayed_marks(delayed, known_names if sources is None else None, len(exact_prices)),
+        }
+        for name, value in values.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
-
-    def _given(self) -> list[str]:
-        return [field.name for field in fields(self) if field.init]
 
     def __post_init__(self) -> None:
         for name in ("prices", "group_fees"):
@@ -322,9 +331,7 @@ class FeatureCosts:
         """
         late = np.zeros(len(self.prices), dtype=bool)
         late[self.sources[delayed_marks(delayed, self.feature_names, self.n_features)]] = True
-        other = self._copy(delayed=late)
-        object.__setattr__(other, "in_column_order", self.in_column_order)
-        return other
+        return replace(self, delayed=late)
 
     @property
     def denominator(self) -> int:
@@ -362,10 +369,15 @@ class FeatureCosts:
 
     def _reordered(self, order: list[int], feature_names: tuple[str, ...] | None) -> FeatureCosts:
         if not self.is_plain:
-            return self._copy(feature_names=feature_names, sources=self.sources[order])
+            return replace(self, in_column_order=True, feature_names=feature_names, sources=self.sources[order])
         prices = tuple(self.prices[position] for position in order)
-        return self._copy(
-            prices=prices, groups=self.groups[order], feature_names=feature_names, delayed=self.delayed[order]
+        return replace(
+            self,
+            in_column_order=True,
+            prices=prices,
+            groups=self.groups[order],
+            feature_names=feature_names,
+            delayed=self.delayed[order],
         )
 
     def for_columns(self, sources: npt.ArrayLike, feature_names: Sequence[str] | None = None) -> FeatureCosts:
@@ -387,13 +399,7 @@ class FeatureCosts:
         if columns.size == 0 or columns.min() < 0 or columns.max() >= self.n_features:
             raise ValueError(f"sources: expected features 0..{self.n_features - 1}, got {columns.tolist()[:5]}")
         names = checked_names(feature_names, columns.size)
-        return self._copy(feature_names=names, sources=self.sources[columns])
-
-    def _copy(self, **changed: Any) -> FeatureCosts:
-        """Copy with other values of some fields, in the order of the columns."""
-        other, changed = object.__new__(FeatureCosts), {"in_column_order": True} | changed
-        other._set(*(changed.get(name, getattr(self, name)) for name in self._given()))
-        return other
+        return replace(self, in_column_order=True, feature_names=names, sources=self.sources[columns])
 
     @property
     def float_prices(self) -> FloatArray:

@@ -139,7 +139,7 @@ def neighbour_similarity(X: npt.ArrayLike, y: npt.ArrayLike, *, C: float = 0.1, 
     ValueError
         Fewer than three labels, or two that no feature tells apart at this C.
     """
-    examples, labels = StandardScaler().fit_transform(X), np.asarray(y)
+    examples, labels = StandardScaler().set_output(transform="default").fit_transform(X), np.asarray(y)
     values = np.unique(labels)
     if values.size < 3:
         raise ValueError(f"y: expected three labels or more, got {values.size}")

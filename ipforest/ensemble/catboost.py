@@ -36,7 +36,7 @@ def read_catboost(model: Any) -> BoostedTrees:
     ------
     TypeError
         A loss that is not read, a sum of models, other trees, columns of text or embeddings, tests of categories,
-        another probability threshold than one half, or margins that are no targets.
+        another probability threshold than one half, or a loss of classes in a regressor, of targets in a classifier.
     """
     from catboost import CatBoostClassifier, CatBoostRegressor
 
@@ -57,10 +57,12 @@ def read_catboost(model: Any) -> BoostedTrees:
     loss = str(stored["model_info"]["params"]["loss_function"]["type"])
     if loss not in LINKS:
         raise TypeError(f"model: expected a loss of {', '.join(LINKS)}, got {loss}")
-    if LINKS[loss] != "identity" and not isinstance(model, CatBoostClassifier | CatBoostRegressor):
+    kind = CatBoostClassifier if "logit" in LINKS[loss] else CatBoostRegressor
+    gives_margins = not isinstance(model, CatBoostClassifier | CatBoostRegressor)
+    if not isinstance(model, kind) and not (LINKS[loss] == "identity" and gives_margins):
         raise TypeError(
-            f"model: expected a CatBoostClassifier or CatBoostRegressor for the loss {loss}, got a CatBoost, whose "
-            "predict gives margins; use catboost.to_classifier or catboost.to_regressor"
+            f"model: expected a {kind.__name__} for the loss {loss}, got {type(model).__name__}, whose predict gives "
+            "something else; use catboost.to_classifier or catboost.to_regressor"
         )
     if "oblivious_trees" not in stored:
         raise TypeError("model: expected symmetric trees, got other ones (grow_policy)")

@@ -16,6 +16,7 @@ from ipforest._internal.feature_names import column_names, in_pandas
 __all__ = [
     "FROM_DTYPE",
     "Categories",
+    "ListedCategories",
     "PlacedCategories",
     "WholeCategories",
     "as_number",
@@ -78,7 +79,7 @@ class Categories:
             return cls()
         if from_dtype:
             assert frame is not None
-            columns = np.flatnonzero([_is_category(dtype) for dtype in frame.dtypes]).tolist()
+            columns = _category_columns(frame)
         else:
             columns = _numbers(wanted, shape[1], column_names(X))
         if frame is None:
@@ -99,6 +100,21 @@ class Categories:
     def whole(self) -> tuple[int, ...]:
         """Columns in which a number with a fraction is missing; elsewhere it stands for its whole part."""
         return ()
+
+    def placed_in(self, columns: Sequence[int]) -> Categories:
+        """Return them with their names at the columns of categories of a table, where those of training are unknown.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            Ascending.
+        """
+        return self
+
+    def found_in(self, X: Any) -> Categories:
+        """Return them with their names where a data frame has the dtype "category"; see `placed_in`."""
+        frame = _as_frame(X)
+        return self if frame is None else self.placed_in(_category_columns(frame))
 
     def mask(self, n_features: int) -> BoolArray:
         """Say of each feature whether it is a category."""
@@ -130,8 +146,32 @@ class Categories:
             known = tuple(map(as_number, known))
             if all(isinstance(category, str) for category in known):
                 return values
-        places = pd.Index(known, dtype=object).get_indexer(values.astype(object))
-        return np.where(places < 0, np.nan, places)
+        return _places_among(known, values)
+
+    def translated(self, X: Array, others: Categories) -> Array:
+        """Give categories that have the numbers of others those that they have here; unknown ones are missing.
+
+        Parameters
+        ----------
+        X : ndarray, shape (n_samples, n_features)
+            Examples with the numbers of ``others``.
+        others : Categories
+            Of the same columns.
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_features)
+        """
+        table = X.copy()
+        for column, names in others.names.items():
+            known = self.names.get(column)
+            if known != names:
+                number = np.array(
+                    [*map(as_number, names)] if known is None else _places_among(known, names), np.float64
+                )
+                here = ~np.isnan(X[:, column])
+                table[here, column] = number[X[here, column].astype(np.int64)]
+        return table
 
     def require_few(self, most: int) -> None:
         """Require at most so many names in a column.
@@ -220,6 +260,50 @@ class WholeCategories(Categories):
 
 
 @dataclass(frozen=True, slots=True)
+class ListedCategories(Categories):
+    """Categories whose names a model keeps without their columns, as LightGBM does: a data frame tells whose they are.
+
+    Columns whose categories have an order have names, too; their places are compared as numbers. Without a frame
+    `names` hold.
+
+    Parameters
+    ----------
+    lists : tuple of tuple
+        The categories of each column of dtype "category" in training, in the order of the columns.
+    """
+
+    lists: tuple[tuple[Any, ...], ...] = ()
+
+    def placed_in(self, columns: Sequence[int]) -> Categories:
+        """Return them with their names at these columns, if there are as many as in training; else as they are."""
+        if len(columns) != len(self.lists):
+            return self
+        return Categories(self.columns, dict(zip(columns, self.lists, strict=True)))
+
+    def numbers(self, X: Any) -> Any:
+        """Replace categories by their numbers; see `Categories.numbers`."""
+        return Categories.numbers(self.found_in(X), X)
+
+    def require_frame(self, X: Any, name: str) -> None:
+        """Require a data frame with as many columns of dtype "category" as in training, where numbers need it.
+
+        Raises
+        ------
+        ValueError
+            As `Categories.require_frame`, or categories of unknown columns are numbers that are not 0, 1, 2, ...
+        """
+        if self.found_in(X) is not self:
+            return
+        Categories.require_frame(self, X, name)
+        for number in () if self.names else map(number_out_of_place, self.lists):
+            if number is not None:
+                raise ValueError(
+                    f"{name}: expected a data frame as in training, with {len(self.lists)} columns of dtype category, "
+                    f"which hold {number!r}, got another table, in which it may be a category or the place of one"
+                )
+
+
+@dataclass(frozen=True, slots=True)
 class PlacedCategories(Categories):
     """Categories whose names the model may lack, as before XGBoost 3.1: in columns without names, numbers are places.
 
@@ -275,6 +359,16 @@ def _as_frame(X: Any) -> pd.DataFrame | None:
     """Return a data frame as one of pandas; None for what is no data frame."""
     frame = in_pandas(X)
     return frame if isinstance(frame, pd.DataFrame) else None
+
+
+def _places_among(known: Sequence[Any], values: Any) -> Any:
+    """Find the places of values among known ones; NaN for those that are not known."""
+    places = pd.Index(known, dtype=object).get_indexer(pd.Index(values, dtype=object))
+    return np.where(places < 0, np.nan, places)
+
+
+def _category_columns(frame: pd.DataFrame) -> list[int]:
+    return np.flatnonzero([_is_category(dtype) for dtype in frame.dtypes]).tolist()
 
 
 def _is_category(dtype: Any) -> bool:

@@ -15,7 +15,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories, WholeCategories
 from ipforest.ensemble.category_sets import Members
 from ipforest.ensemble.joining import TreeNodes, join_trees
-from ipforest.ensemble.library_checks import fields_of, require_known_parts
+from ipforest.ensemble.library_checks import fields_of, require_known_parts, require_loss_of_training
 from ipforest.ensemble.trees import LEAF
 
 LINKS = {
@@ -52,7 +52,8 @@ def read_histogram_boosting(estimator: Any) -> BoostedTrees:
     known = estimator._bin_mapper.make_known_categories_bitsets()
     trees = [_nodes(tree, columns, known) for stage in estimator._predictors for tree in stage]
     n_margins = estimator.n_trees_per_iteration_
-    link = LINKS[estimator.loss]
+    link = "multinomial logit" if n_margins > 1 else LINKS[estimator.loss]
+    require_loss_of_training(estimator, link)
     return BoostedTrees(
         **join_trees(trees),
         n_features=int(estimator.n_features_in_),
@@ -62,7 +63,7 @@ def read_histogram_boosting(estimator: Any) -> BoostedTrees:
         first_output=np.tile(np.arange(n_margins), len(estimator._predictors)).astype(np.int32),
         base_score=np.asarray(estimator._baseline_prediction, dtype=np.float64).reshape(-1),
         classes=estimator.classes_ if isinstance(estimator, HistGradientBoostingClassifier) else None,
-        link="multinomial logit" if n_margins > 1 else link,
+        link=link,
         loss=None if estimator.loss in JUDGED else estimator.loss,
     )
 

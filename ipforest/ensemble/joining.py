@@ -7,10 +7,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ipforest._internal.arrays import Array
-from ipforest.ensemble.categories import number_out_of_place
 from ipforest.ensemble.category_sets import CategorySets, Members
 from ipforest.ensemble.trees import LEAF
 
@@ -104,9 +103,16 @@ def classes_of_margins(model: Any, link: str, n_margins: int) -> Array | None:
     Raises
     ------
     TypeError
-        Two classes have a margin each.
+        Two classes have a margin each, or a classifier was trained by a loss of targets, a regressor by one of classes.
     """
-    if link in ("identity", "log") or isinstance(model, RegressorMixin):
+    kind = type(model).__name__
+    if link in ("identity", "log"):
+        if isinstance(model, ClassifierMixin):
+            raise TypeError(f"model: expected a loss of classes, got {kind} with one of targets; train a regressor")
+        return None
+    if isinstance(model, RegressorMixin):
+        if n_margins > 1:
+            raise TypeError(f"model: expected one target, got {kind} with {n_margins} classes; train a classifier")
         return None
     classes = np.asarray(getattr(model, "classes_", np.arange(max(2, n_margins))))
     if n_margins == classes.size == 2:
@@ -114,16 +120,3 @@ def classes_of_margins(model: Any, link: str, n_margins: int) -> Array | None:
             "model: expected one margin for two classes, got one for each; train it with the objective for two classes"
         )
     return classes
-
-
-def check_places(categories: Sequence[Any]) -> None:
-    """Require of the categories of an unknown column that those which are numbers are their own places, 0, 1, 2, ...
-
-    The trees of a model that was trained on a data frame compare places; examples hold the numbers.
-    """
-    number = number_out_of_place(categories)
-    if number is not None:
-        raise TypeError(
-            f"model: expected categories that are words, or the numbers 0, 1, 2, ... in order, got {number!r} in "
-            f"place {[*categories].index(number)}; train it on their codes"
-        )

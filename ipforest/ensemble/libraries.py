@@ -150,7 +150,7 @@ def require_trained_categories(model: object, names: Mapping[int, Sequence[Any]]
     labels : sequence of str, shape (n_features,)
         Names of all columns, for the error message.
     """
-    trained = trained_categories(model).names
+    trained = trained_categories(model).placed_in(sorted(names)).names
     for column, given in names.items():
         expected = [*trained.get(column, range(len(given)))]
         if [*given] != expected:

@@ -9,10 +9,27 @@ import numpy as np
 
 from ipforest._internal.arrays import Array
 
-__all__ = ["fields_of", "overridden", "require_known_parts", "require_own_predictions", "unknown_parts"]
+__all__ = [
+    "fields_of",
+    "overridden",
+    "require_known_parts",
+    "require_loss_of_training",
+    "require_own_predictions",
+    "unknown_parts",
+]
 
 PREDICTING = ("predict", "decision_function", "_predict", "_raw_predict", "_validate_X_predict", "_decision_function")
 """How the names of methods begin that predictions go through."""
+
+
+LINKS = {
+    "IdentityLink": "identity",
+    "LogLink": "log",
+    "LogitLink": "logit",
+    "HalfLogitLink": "half logit",
+    "MultinomialLogit": "multinomial logit",
+}
+"""What the links of scikit-learn's losses are called here."""
 
 
 def overridden(model: object, package: str, beginnings: tuple[str, ...]) -> str | None:
@@ -50,6 +67,22 @@ def require_own_predictions(model: object, package: str, name: str = "model") ->
         raise TypeError(
             f"{name}: expected one that predicts as {package} does, got {type(model).__name__}, which has a {method} "
             "of its own"
+        )
+
+
+def require_loss_of_training(estimator: Any, link: str) -> None:
+    """Require of boosted trees of scikit-learn that their loss is that of training, whose link predictions go through.
+
+    Raises
+    ------
+    ValueError
+        The parameter was changed afterwards.
+    """
+    trained = LINKS[type(estimator._loss.link).__name__]
+    if trained != link:
+        raise ValueError(
+            f"model: expected {type(estimator).__name__} as it was trained, with a loss whose link is {trained}, got "
+            f"loss={estimator.loss!r}"
         )
 
 

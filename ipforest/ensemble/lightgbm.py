@@ -11,8 +11,8 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.categories import Categories
-from ipforest.ensemble.joining import TreeNodes, check_places, classes_of_margins, join_trees
+from ipforest.ensemble.categories import ListedCategories
+from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees
 from ipforest.ensemble.trees import LEAF
 
 LINKS = {
@@ -56,19 +56,21 @@ def read_lightgbm(model: Any) -> BoostedTrees:
     Raises
     ------
     TypeError
-        An objective that is not read, trees that are averaged (random forest mode), linear trees, numbers as
-        categories that are not 0, 1, 2, ..., or predictions that stop after the first rounds.
+        An objective that is not read, trees that are averaged (random forest mode), linear trees, or predictions that
+        stop after the first rounds.
     sklearn.exceptions.NotFittedError
         The estimator is not fitted.
     """
     booster = model.booster_ if hasattr(type(model), "booster_") else model
+    if not hasattr(booster, "dump_model") or hasattr(booster, "boosters"):
+        raise TypeError(
+            f"model: expected LGBMClassifier, LGBMRegressor or Booster, got {type(booster).__name__}; of a CVBooster "
+            "give one of its boosters"
+        )
     dump = booster.dump_model()
     objective = str(dump.get("objective", "a function of your own"))
     link, scale = _link(objective)
     _require_all_rounds(model, link)
-    categories = trained_categories(model)
-    for names in [] if categories.names else dump["pandas_categorical"] or []:
-        check_places(names)
     n_margins = int(dump["num_tree_per_iteration"])
     trees = [_nodes(info["tree_structure"]) for info in _checked_trees(dump)]
     fields = join_trees(trees)
@@ -79,24 +81,26 @@ def read_lightgbm(model: Any) -> BoostedTrees:
         first_output=(np.arange(len(trees)) % n_margins).astype(np.int32),
         base_score=np.zeros(n_margins),
         feature_names=_names(dump),
-        categories=categories,
+        categories=trained_categories(model),
         classes=classes_of_margins(model, link, n_margins),
         link=link,
         loss=None if objective.split()[0] in JUDGED else objective.split()[0],
     )
 
 
-def trained_categories(model: Any) -> Categories:
-    """Return the columns of categories; LightGBM keeps their names in the columns' order.
+def trained_categories(model: Any) -> ListedCategories:
+    """Return the columns of categories; LightGBM keeps their names in the columns' order, but not whose they are.
 
-    Where it keeps more or fewer names than columns, as of categories with an order, whose codes are compared as
-    numbers, it is unknown whose names these are.
+    Where there are as many names as columns of categories, they are of these. There are others of categories with an
+    order, whose places are compared as numbers.
     """
     booster = model.booster_ if hasattr(type(model), "booster_") else model
-    kept = [tuple(names) for names in booster.pandas_categorical or []]
+    kept = tuple(tuple(names) for names in booster.pandas_categorical or [])
     declared = re.search(r"^\[categorical_feature: ([\d,]+)\]$", booster.model_to_string(num_iteration=1), re.MULTILINE)
     columns = tuple(sorted(map(int, declared[1].split(",")))) if declared else ()
-    return Categories(columns, dict(zip(columns, kept, strict=True)) if len(columns) == len(kept) else {})
+    return ListedCategories(
+        columns, dict(zip(columns, kept, strict=True)) if len(columns) == len(kept) else {}, lists=kept
+    )
 
 
 def _names(dump: dict[str, Any]) -> tuple[str, ...] | None:

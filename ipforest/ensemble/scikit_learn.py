@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.histogram_boosting import read_histogram_boosting
-from ipforest.ensemble.library_checks import require_own_predictions
+from ipforest.ensemble.library_checks import require_loss_of_training, require_own_predictions
 from ipforest.ensemble.sklearn_trees import (
     AVERAGING,
     FOUND,
@@ -74,6 +74,8 @@ def _boosted_from_sklearn(estimator: Any) -> BoostedTrees:
             "whose predictions depend on the example"
         )
     n_outputs = estimator.estimators_.shape[1]
+    link = _link(estimator, n_outputs)
+    require_loss_of_training(estimator, link)
     trees = list(estimator.estimators_.ravel())
     return BoostedTrees(
         **structure(estimator, trees, [None] * len(trees)),
@@ -82,7 +84,7 @@ def _boosted_from_sklearn(estimator: Any) -> BoostedTrees:
         first_output=np.tile(np.arange(n_outputs), estimator.estimators_.shape[0]),
         base_score=estimator._raw_predict_init(np.zeros((1, estimator.n_features_in_), dtype=np.float32))[0],
         classes=getattr(estimator, "classes_", None),
-        link=_link(estimator, n_outputs),
+        link=link,
         loss=None if estimator.loss in JUDGED else estimator.loss,
     )
 

@@ -133,7 +133,15 @@ def _members(estimator: Any) -> tuple[list[Any], list[IntArray | None]]:
                 f"{name_of(tree)}"
             )
         require_own_predictions(tree, "sklearn", "estimator")
+    if not trees:
+        raise ValueError(f"estimator: expected {type(estimator).__name__} with a tree at least, got none")
     if isinstance(estimator, BAGGINGS):
+        if not estimator.n_estimators == len(trees) == len(estimator.estimators_features_):
+            raise ValueError(
+                f"estimator: expected n_estimators, by which {type(estimator).__name__} divides, and as many "
+                f"estimators_ and estimators_features_, got {estimator.n_estimators}, {len(trees)} and "
+                f"{len(estimator.estimators_features_)}"
+            )
         return trees, [np.asarray(columns) for columns in estimator.estimators_features_]
     return trees, [None] * len(trees)
 

@@ -272,7 +272,7 @@ class BudgetedEstimator(BudgetedModel):
         inside = isinstance(ensemble, BudgetedEstimator)
         categories: Categories = ensemble.categories_ if inside else trained_categories(ensemble)
         categories.require_frame(X, "X")
-        return categories
+        return categories.found_in(X)
 
     def _take_names_of(self, inner: Any) -> None:
         """Take over the names of the columns that an estimator inside was trained on, or that they have none."""

@@ -102,7 +102,8 @@ class NeuralAcquisition(ABC):
         self.torch.manual_seed(seed)
         self.purchases = purchases
         self.training = training
-        self.scaler = StandardScaler(with_mean=training.standardised, with_std=training.standardised).fit(X)
+        scaler = StandardScaler(with_mean=training.standardised, with_std=training.standardised)
+        self.scaler = scaler.set_output(transform="default").fit(X)
         self.columns = self.torch.tensor(purchases.columns, dtype=self.torch.float32)
         self.one_by_one = np.array_equal(purchases.columns, np.eye(X.shape[1], dtype=bool))
         self.predictor = self._network(int(y.max()) + 1)

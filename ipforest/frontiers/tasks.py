@@ -84,8 +84,8 @@ class Task(ABC):
         """Return whether there are examples of each class."""
 
     def encoder(self) -> TargetEncoder:
-        """Return what puts mean targets, or class shares, in place of categories."""
-        return TargetEncoder(target_type=self.encodes)
+        """Return what puts mean targets, or class shares, in place of categories, as arrays whatever is configured."""
+        return TargetEncoder(target_type=self.encodes).set_output(transform="default")
 
     def forest(self, trees: Sequence[GrownTree], n_features: int) -> Forest:
         """Average trees."""

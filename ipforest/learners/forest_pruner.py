@@ -21,7 +21,7 @@ from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_choice, is_fitted
 from ipforest.estimator.given import Given, seeded
-from ipforest.estimator.held_out import check_alike
+from ipforest.estimator.held_out import check_alike, checked_labels
 from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.instance import FITS_PATH, PruningInstance
@@ -264,7 +264,7 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         if y is None:
             return paying, None, None
         require_rows_in_order(X, y)
-        data = Labelled(examples, np.asarray(y), checked_weight(sample_weight, X, examples))
+        data = Labelled(examples, checked_labels(y, examples, classes, "y"), checked_weight(sample_weight, X, examples))
         self._keep_held_out(data)
         self._refit_data = data if self._pruning.refit else None
         unseen = _seen_by_none(data, self.forest_.n_trees) if self._pruning.objective == "forest" else None

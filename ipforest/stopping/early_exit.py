@@ -16,7 +16,7 @@ from ipforest._internal.examples import Labelled
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.ensemble.categories import Categories
-from ipforest.ensemble.libraries import read, require_trained_categories
+from ipforest.ensemble.libraries import read, trained_categories
 from ipforest.ensemble.sklearn_trees import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_choice, is_fitted
@@ -139,8 +139,9 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
         if isinstance(self.estimator_, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
         else:
-            names = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
-            require_trained_categories(self.estimator_, self.categories_.names, names)
+            learnt = trained_categories(self.estimator_).placed_in(sorted(self.categories_.names))
+            validation = validation._replace(X=learnt.translated(validation.X, self.categories_))
+            self.categories_ = learnt
         self._held_out, self._candidates = validation, dict[str, Stoppable]()
         self._keep_held_out(validation)
 

@@ -15,7 +15,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray, one_line
 from ipforest._internal.examples import Labelled, weights_for
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
@@ -28,6 +28,18 @@ from ipforest.stopping.stages import Loss, Stage, StagesInOrder
 from ipforest.stopping.stopped import Stoppable, StoppedEstimator
 
 __all__ = ["StagedEstimator", "train_stage"]
+
+OF_COLUMNS = frozenset(
+    (
+        *("categorical_features", "monotonic_cst", "interaction_cst", "transformers"),
+        *("categorical_feature", "feature_contri", "cegb_penalty_feature_coupled", "cegb_penalty_feature_lazy"),
+        *("monotone_constraints", "interaction_constraints", "feature_types", "feature_weights"),
+        *("cat_features", "ignored_features", "first_feature_use_penalties", "per_object_feature_penalties"),
+    )
+)
+"""Parameters that say something of single columns: scikit-learn's, LightGBM's, XGBoost's and CatBoost's."""
+OF_NO_COLUMN = ("", "auto", "from_dtype", "pairwise", "no_interactions")
+"""Their values that are texts, and about no column of an array."""
 
 
 @dataclass(eq=False, repr=False)
@@ -58,6 +70,7 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
         super().check_parameters()
         if not is_classifier(self._inner) and not is_regressor(self._inner):
             raise TypeError(f"estimator: expected a classifier or a regressor, got {type(self._inner).__name__}")
+        _require_nothing_of_columns(self._inner)
 
     @abstractmethod
     def _alternatives(self, training: Labelled, validation: Labelled, given: Given) -> list[tuple[Stage, ...]]:
@@ -124,6 +137,24 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
         policy: StagesInOrder = self._chosen.policy
         stopped = policy.stopped(self.rule_, self.level_)
         return stopped.within(0) if self._may_spend_nothing else stopped
+
+
+def _require_nothing_of_columns(estimator: Any) -> None:
+    """Require that nothing is said of single columns, which are others in each stage.
+
+    Raises
+    ------
+    ValueError
+        A parameter of the estimator, or of one in it, lists or numbers columns.
+    """
+    for name, value in estimator.get_params().items():
+        if name.rpartition("__")[2] not in OF_COLUMNS or value is None:
+            continue
+        if value not in OF_NO_COLUMN if isinstance(value, str) else not hasattr(value, "__len__") or len(value):
+            raise ValueError(
+                f"estimator: expected one that says nothing of single columns, as each stage sees some of them, got "
+                f"{name}={one_line(repr(value))}; for categories there are BudgetForest and BudgetBoost"
+            )
 
 
 def train_stage(base: Any, inputs: Array, y: Array, weight: FloatArray | None = None) -> Any:

@@ -53,7 +53,7 @@ _OWN = {
     "classifier_trees.tree_estimator": ("MeasuredTree",),
     "costs": ("FeatureCosts",),
     "ensemble.boosted": ("BoostedTrees",),
-    "ensemble.categories": ("Categories", "PlacedCategories", "WholeCategories"),
+    "ensemble.categories": ("Categories", "ListedCategories", "PlacedCategories", "WholeCategories"),
     "ensemble.category_sets": ("CategorySets",),
     "ensemble.forest": ("Forest",),
     "ensemble.packed_forests": ("ForestsAtRest", "RestingForest"),

@@ -33,7 +33,7 @@ SIDES = 4
 ALONE = 5
 """Examples that are asked about one by one."""
 MAX_CATEGORIES = 50
-EXTREMES = (0.0, -0.0, 5e-324, -5e-324, 1e-36, -1e-36, 1e30, -1e30, 1e300, -1e300)
+EXTREMES = (0.0, -0.0, 5e-324, -5e-324, 1e-36, -1e-36, 1e30, -1e30, 1e300, -1e300, np.inf, -np.inf)
 """Values that libraries take for others: for zero, for missing ones, or for none of their bins."""
 
 
@@ -134,6 +134,14 @@ class _Case:
             return np.asarray(trees.predict(X), dtype=np.float64).reshape(-1, 1)
         return np.asarray(trees.predict_proba(X))
 
+    def found_by_routing(self, trees: Any, X: Any) -> FloatArray:
+        """Ask the trees where they route values that they refuse, as their exports do, such as infinite ones."""
+        with np.errstate(over="ignore"):
+            examples = np.ascontiguousarray(np.asarray(trees.categories.numbers(X)), dtype=trees.dtype)
+        if isinstance(trees, Forest):
+            return np.asarray(trees.mean_value(examples))
+        return np.asarray(trees.outputs(trees.margins_at(trees.leaves(examples))))
+
     @property
     def has_probabilities(self) -> bool:
         return hasattr(self.model, "predict_proba")
@@ -142,9 +150,11 @@ class _Case:
     def has_classes(self) -> bool:
         return self.has_probabilities or _has_classes(self.model)
 
-    def first_difference(self, trees: Any, X: Any) -> tuple[int, FloatArray, FloatArray] | None:
-        """Find the first example of which the model and the trees say different things."""
-        expected, found = self.expected(X), self.found(trees, X)
+    def first_difference(
+        self, trees: Any, X: Any, *, refused: bool = False
+    ) -> tuple[int, FloatArray, FloatArray] | None:
+        """Find the first example of which the model and the trees say different things; these may refuse it or not."""
+        expected, found = self.expected(X), (self.found_by_routing if refused else self.found)(trees, X)
         if expected.shape[1] == 1 and found.shape[1] == 2:
             found = found[:, 1:]
         assert expected.shape == found.shape, (
@@ -224,7 +234,8 @@ def _first_places(trees: Trees, leaves: Int32Array) -> IntArray:
 
 def _compare(case: _Case, probes: _Probes, values: Sequence[Any] | FloatArray) -> None:
     """Require that model and trees say the same where each test looks at a value."""
-    difference = case.first_difference(probes.trees, probes.table(case.X, values))
+    refused = any(_is_infinite(value, probes.trees) for value in values)
+    difference = case.first_difference(probes.trees, probes.table(case.X, values), refused=refused)
     if difference is not None:
         row, expected, found = difference
         node, trees = int(probes.nodes[row]), probes.trees
@@ -239,11 +250,8 @@ def _compare(case: _Case, probes: _Probes, values: Sequence[Any] | FloatArray) -
 
 
 def _compare_where_it_answers(case: _Case, probes: _Probes, value: Any) -> None:
-    """Compare with the same value at all tests; if the model refuses it, then column by column, where it does not.
-
-    Trees take what the model takes, but for infinite values and those that are too large for their dtype.
-    """
-    if not probes.nodes.size or _is_infinite(value, probes.trees):
+    """Compare with the same value at all tests; if the model refuses it, then column by column, where it does not."""
+    if not probes.nodes.size:
         return
     values = [value] * probes.nodes.size
     if not _is_refused(case, probes.table(case.X, values)):
@@ -416,7 +424,7 @@ def _check_missing_values_go_as_in_the_model(case: _Case) -> None:
 
 
 def _check_extreme_values_go_as_in_the_model(case: _Case) -> None:
-    """Require: so do zeros, tiny and huge values, unless the model refuses them; trees refuse infinite ones."""
+    """Require: so do zeros, tiny, huge and infinite values, which exports take, unless the model refuses them."""
     trees = case.read()
     probes = _Probes.of(trees, case.X, _tests_of_numbers(trees))
     largest = float(np.finfo(trees.dtype).max)

@@ -1,5 +1,6 @@
 """Prices, groups and their fees, against sums done by hand."""
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
@@ -363,3 +364,19 @@ def test_prices_of_other_features_are_refused() -> None:
         costs.matched_to(3, ("age", "sex", "color"))
     with pytest.raises(ValueError, match="costs: expected 2 prices, one per feature, got 3"):
         costs.matched_to(2)
+
+
+def test_what_is_replaced_keeps_everything_else() -> None:
+    by_name = FeatureCosts({"b": 1.123456789012, "a": 2}, delayed=["a"])
+    assert replace(by_name) == by_name
+    assert replace(by_name).resolution == by_name.resolution
+    changed = replace(by_name, prices={"a": 3, "b": 1})
+    assert changed.prices == (1, 3)
+    assert changed.matched_to(2, ["a", "b"]).delayed.tolist() == [True, False]
+    with pytest.raises(ValueError, match="features have no names"):
+        changed.matched_to(2)  # as the prices of a dict are in no order of columns
+    computed = FeatureCosts([1, 2, 3], [0, 0, -1], [4], ["a", "b", "c"], ["c"]).for_columns(
+        [0, 2, 0], ["a1", "c1", "a2"]
+    )
+    assert replace(computed) == computed
+    assert replace(computed, delayed=None, prices=[5, 6, 7]).unit_costs == (5, 6, 7, 4)

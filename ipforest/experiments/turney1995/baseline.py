@@ -102,7 +102,7 @@ def _filled(X: Array) -> Array:
 
     Columns are scaled to [0, 1]; the distance is the sum of absolute differences, 1 where a value is missing.
     """
-    scaled, filled = MinMaxScaler().fit_transform(X), X.copy()
+    scaled, filled = MinMaxScaler().set_output(transform="default").fit_transform(X), X.copy()
     for row in np.flatnonzero(np.isnan(X).any(axis=1)):
         distance = np.nan_to_num(np.abs(scaled - scaled[row]), nan=1.0).sum(axis=1)
         for column in np.flatnonzero(np.isnan(X[row])):

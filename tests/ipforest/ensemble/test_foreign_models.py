@@ -303,6 +303,64 @@ def test_catboost_without_a_task_is_read_where_margins_are_targets() -> None:
     np.testing.assert_allclose(read(poisson).predict(X), poisson.predict(X))
 
 
+def test_catboost_of_another_task_than_its_loss_is_refused(tmp_path: Path) -> None:
+    """As a file that another class was saved from; a regressor predicts margins of such, and was read as labels."""
+    catboost = pytest.importorskip("catboost")
+    file = str(tmp_path / "model.cbm")
+    catboost.CatBoostClassifier(3, **QUIET).fit(*CANCER).save_model(file)
+    with pytest.raises(TypeError, match="model: expected a CatBoostClassifier for the loss Logloss, got CatBoostRegr"):
+        read(catboost.CatBoostRegressor().load_model(file))
+    catboost.CatBoostRegressor(3, **QUIET).fit(*DIABETES).save_model(file)
+    with pytest.raises(
+        TypeError, match="model: expected a CatBoostRegressor for the loss RMSE, got CatBoostClassifier"
+    ):
+        read(catboost.CatBoostClassifier().load_model(file))
+
+
+@pytest.mark.parametrize(
+    ("package", "model", "options", "message"),
+    [
+        ("lightgbm", "LGBMClassifier", {"objective": "regression"}, "a loss of classes, got LGBMClassifier with"),
+        ("xgboost", "XGBClassifier", {"objective": "reg:squarederror"}, "a loss of classes, got XGBClassifier with"),
+        ("lightgbm", "LGBMRegressor", {"objective": "multiclass", "num_class": 3}, "one target, got .* with 3 classes"),
+        ("xgboost", "XGBRegressor", {"objective": "multi:softprob", "num_class": 3}, "one target, got .* 3 classes"),
+    ],
+)
+def test_a_loss_of_another_task_is_refused(package: str, model: str, options: dict[str, Any], message: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    kind = getattr(pytest.importorskip(package), model)
+    labels = y if "num_class" in options else y > 0
+    with pytest.raises(TypeError, match=f"^model: expected {message}"):
+        read(kind(n_estimators=2, **options).fit(X, labels.astype(int)))
+
+
+@pytest.mark.parametrize(
+    ("model", "changed", "message"),
+    [
+        (HistGradientBoostingRegressor(max_iter=2), {"loss": "poisson"}, "link is identity, got loss='poisson'"),
+        (GradientBoostingClassifier(n_estimators=2), {"loss": "exponential"}, "link is logit, got loss='exponential'"),
+        (BaggingClassifier(n_estimators=4), {"n_estimators": 8}, "n_estimators, by which BaggingClassifier divides"),
+        (BaggingRegressor(n_estimators=4), {"estimators_": []}, "BaggingRegressor with a tree at least, got none"),
+        (RandomForestClassifier(4), {"estimators_": []}, "RandomForestClassifier with a tree at least, got none"),
+    ],
+)
+def test_models_that_were_changed_after_training_are_refused(model: Any, changed: dict[str, Any], message: str) -> None:
+    """Links and numbers of trees were taken from what had been set since, and no trees from nothing."""
+    X, y = CANCER
+    for name, value in changed.items():
+        setattr(model.fit(X, y), name, value)
+    with pytest.raises(ValueError, match=message):
+        read(model)
+
+
+def test_boosters_of_folds_are_refused() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    data = lightgbm.Dataset(*CANCER)
+    found = lightgbm.cv({"objective": "binary", "verbose": -1}, data, 2, nfold=2, return_cvbooster=True)
+    with pytest.raises(TypeError, match=r"model: expected LGBMClassifier, .*, got CVBooster; of a CVBooster give one"):
+        read(found["cvbooster"])
+
+
 def test_catboost_of_text_and_embeddings_is_refused() -> None:
     catboost = pytest.importorskip("catboost")
     words = pd.DataFrame({"t": ["a b", "b c", "c d", "a d"] * 20, "v": np.arange(80.0)})

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,9 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
+from ipforest.deployment.reader import Model
 from ipforest.ensemble import read, write
+from ipforest.stopping import EarlyExit
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -108,19 +111,42 @@ def test_words_are_those_of_training_in_whatever_order_the_frame_has_them() -> N
         trees.predict(frame.assign(**{"a b": pd.Timestamp("2026-01-01")}).astype({"a b": object}))
 
 
-def test_words_with_an_order_are_refused_with_how_to_give_them() -> None:
-    codes = np.random.default_rng(0).integers(3, size=200)
-    column = pd.Series(pd.Categorical.from_codes(codes, ["low", "middle", "high"], ordered=True))
-    frame = pd.DataFrame({"a b": codes % 2, "c": column})
-    model = lightgbm.LGBMClassifier(**SMALL).fit(frame, codes == 1)
+@pytest.mark.parametrize("names", [["low", "middle", "high"], [10, 20, 30]])
+def test_categories_with_an_order_are_compared_by_their_places(names: list[Any]) -> None:
+    rng = np.random.default_rng(0)
+    places, others = rng.integers(3, size=(2, 300))
+    column = pd.Series(pd.Categorical.from_codes(places, names, ordered=True))
+    frame = pd.DataFrame({"a b": others, "c": column, "d": pd.Categorical(np.array(["x", "y", "z"])[others[::-1]])})
+    y = (places >= others) ^ (others[::-1] == 2)
+    unseen = frame.assign(c=pd.Categorical([*column[:297], None, 7, names[0]], ordered=True))
+    for declared in ("auto", ["a b"]):  # LightGBM keeps as many names as columns of categories, but not of this one
+        model = lightgbm.LGBMClassifier(**SMALL).fit(frame, y, categorical_feature=declared)
+        trees = read(model)
+        for examples in (frame, unseen):
+            np.testing.assert_array_equal(trees.predict_proba(examples), model.predict_proba(examples))
+    exits = EarlyExit(FrozenEstimator(model), feature_costs=[1, 1, 1], budget=3, random_state=0).fit(frame, y)
+    document = Model(json.loads(write(exits, "json")))
+    for row in range(5):
+        session, cells = exits.session(), frame.iloc[row].tolist()
+        while session.next_unit is not None:
+            session.tell(cells[session.next_unit.features[0]])
+        assert session.answer == exits.predict(frame.iloc[[row]])[0] == document.predict([cells])[0]
+
+
+def test_places_of_categories_with_an_order_are_numbers() -> None:
+    places = np.random.default_rng(0).integers(3, size=200)
+    column = pd.Series(pd.Categorical.from_codes(places, ["low", "middle", "high"], ordered=True))
+    frame = pd.DataFrame({"a b": places % 2, "c": column})
+    model = lightgbm.LGBMClassifier(**SMALL).fit(frame, places == 1)
     trees = read(model)
-    with pytest.raises(TypeError, match=r"^X: expected numbers, got '\w+' in column 'c'; a category .* of training \("):
-        trees.predict(frame)
-    numbers = frame.assign(c=frame["c"].cat.codes)
-    np.testing.assert_array_equal(trees.predict_proba(numbers), model.predict_proba(frame))
-    frame["c"] = frame["c"].cat.rename_categories([10, 20, 30])
-    with pytest.raises(TypeError, match=r"model: expected categories that are words, or .*, got 10 in place 0"):
-        read(lightgbm.LGBMClassifier(**SMALL).fit(frame, codes == 1))
+    np.testing.assert_array_equal(trees.predict_proba(frame.assign(c=places)), model.predict_proba(frame))
+    with pytest.raises(TypeError, match=r"^X: expected numbers, got .* in column"):
+        trees.predict(frame.astype({"c": object}))
+    for names in ([10, 20, 30], [1, 0, 2]):
+        frame["c"] = column.cat.rename_categories(names)
+        trees = read(lightgbm.LGBMClassifier(**SMALL).fit(frame, places == 1))
+        with pytest.raises(ValueError, match=r"X: expected a data frame as in training, with 1 columns of dtype categ"):
+            trees.predict(frame.astype({"c": int}))
 
 
 STRANGE = (-0.5, -0.999, -1.0, -1.5, -0.0, 0.3, 2.7, 7.0, 8.0, np.nan, 1e10, -1e10, 2.0**31, 2.0**32, 2.0**32 + 2)

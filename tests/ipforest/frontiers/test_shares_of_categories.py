@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
@@ -47,3 +48,12 @@ def test_a_forest_that_tests_categories_answers_as_one_behind_an_encoder(task: T
     assert set(tested.tolist()) == {0, 1, 2, 3}
     np.testing.assert_array_equal(tests.category_set[tests.internal_nodes] >= 0, np.isin(tested, [0, 2]))
     assert len(tests.left_categories) < (tests.category_set >= 0).sum()
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_shares_are_arrays_whatever_scikit_learn_is_to_give(output: str) -> None:
+    X, task = examples(100, 0, 5), Classification(CLASSES)
+    y = np.arange(100) % 3
+    expected = SharesOfCategories.of(X, y, (1, 2), task).columns(X)
+    with config_context(transform_output=output):
+        np.testing.assert_array_equal(SharesOfCategories.of(X, y, (1, 2), task).columns(X), expected)

@@ -8,6 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 
 from ipforest import BudgetedClassifier
+from ipforest.stopping import EarlyExit
 
 TRAIN = {
     "lightgbm": lambda X, y: (
@@ -69,3 +70,32 @@ def test_numbers_that_stand_for_themselves_are_no_places() -> None:
         ValueError, match=r"^X: expected in column 'word' the categories of Hist.* 0, 1, 2, 3, 4, 5, got 0, 10"
     ):
         around(model).fit(X[["x", "word"]], y)
+
+
+@pytest.mark.parametrize("kind", ["rare", "unused", "numbers"])
+def test_categories_are_numbered_as_a_model_has_learnt_them_inside(kind) -> None:
+    """Of a frame scikit-learn learns the categories that are there, and numbers by themselves."""
+    X, y = table()
+    names = {"rare": [*"abcdefg"], "unused": [*"_abcdef"], "numbers": [0, 3, 10, 20, 30, 40]}[kind]
+    if kind == "numbers":
+        X["word"] = X["word"].cat.rename_categories(names)
+    else:
+        X["word"] = X["word"].cat.set_categories(names)
+    held_out = X.copy()
+    if kind == "rare":
+        held_out.loc[:4, "word"] = "g"
+    inner = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5)
+    model = EarlyExit(inner, feature_costs=[1, 1, 1], random_state=0).fit(X, y, held_out, y)
+    alone = EarlyExit(FrozenEstimator(model.estimator_), feature_costs=[1, 1, 1], random_state=0).fit(X, y, held_out, y)
+    assert_array_equal(model.predict_proba(held_out), alone.predict_proba(held_out))
+    assert_array_equal(model.curve_, alone.curve_)
+
+
+def test_fractions_are_missing_for_a_model_that_is_trained_inside_too() -> None:
+    X, y = table()
+    numbers = np.column_stack([X["x"], X["word"].cat.codes])
+    inner = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5, categorical_features=[1])
+    model = EarlyExit(inner, feature_costs=[1, 1], random_state=0).fit(numbers, y, numbers, y)
+    alone = EarlyExit(FrozenEstimator(model.estimator_), feature_costs=[1, 1]).fit(numbers, y)
+    fractions = numbers + np.array([0, 0.5])
+    assert_array_equal(model.predict_proba(fractions), alone.predict_proba(fractions))

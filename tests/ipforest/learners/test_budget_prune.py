@@ -163,6 +163,13 @@ def test_a_fitted_estimator_is_used_as_it_is() -> None:
     assert pickle.dumps(fitted) == before
 
 
+def test_labels_that_a_fitted_estimator_does_not_know_are_refused() -> None:
+    """They only serve to measure, and all answers were wrong."""
+    fitted = clone(FOREST).fit(X, LABELS_X)
+    with pytest.raises(ValueError, match=r"^y: expected labels among the classes of training, got '"):
+        BudgetPrune(fitted, feature_costs=COSTS, budget=3).fit(X, LABELS_X.astype(str))
+
+
 def test_a_frozen_estimator_stays_fitted_in_clones() -> None:
     fitted = clone(FOREST).fit(X, LABELS_X)
     model = clone(BudgetPrune(FrozenEstimator(fitted), budget=3)).fit(X_COST)

@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMClassifier
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -18,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import proofs
-from ipforest import FeatureCosts, NestedCascade, NestedStages
+from ipforest import BranchingCascade, FeatureCosts, NestedCascade, NestedStages
 from ipforest.session import Sessions
 from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.optimal_stopping import OptimalStopping
@@ -155,6 +157,25 @@ def test_missing_values_are_taken_where_the_model_or_its_imputer_takes_them(mode
         session.tell(None)
     assert session.answer in (0, 1)
     assert cascade.score(table, Y) > 0.8
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        HistGradientBoostingClassifier(categorical_features=[1]),
+        make_pipeline(StandardScaler(), RandomForestClassifier(monotonic_cst=[1] * 10)),
+        make_pipeline(make_column_transformer((StandardScaler(), [0, 1])), LogisticRegression()),
+        LGBMClassifier(categorical_feature=[1]),
+        LGBMClassifier(monotone_constraints=",".join("1" * 10)),
+    ],
+)
+@pytest.mark.parametrize("kind", [NestedCascade, BranchingCascade])
+def test_what_a_model_says_of_single_columns_is_refused(kind: Any, model: Any) -> None:
+    """Columns of a stage have numbers of their own: others were taken for categories."""
+    with pytest.raises(ValueError, match=r"estimator: expected one that says nothing of single columns, .* got \w+="):
+        kind(model, random_state=0).fit(X, Y)
+    sound = HistGradientBoostingClassifier(max_iter=2, interaction_cst="pairwise")
+    assert kind(sound, random_state=0).fit(X[:, :2], Y).score(X[:, :2], Y) > 0.6
 
 
 @pytest.mark.parametrize("cap", [7.5, 8, 9, 9.5])

@@ -165,6 +165,11 @@ def takes_infinity_for_a_large_number(model):
     return replace(trees, threshold=np.nan_to_num(trees.threshold, posinf=1e9))
 
 
+def takes_infinity_for_the_largest_number(model):
+    trees = read(model)
+    return replace(trees, threshold=np.nan_to_num(trees.threshold))
+
+
 def swaps_children(model):
     trees = read(model)
     return replace(trees, left=trees.right, right=trees.left)
@@ -271,6 +276,7 @@ WRONG = [
     (sends_missing_values_right, "histogram", "missing_values_go_as_in_the_model", "looks at nan, got"),
     (sends_missing_values_right, "catboost", "missing_values_go_as_in_the_model", "looks at nan, got"),
     (takes_infinity_for_a_large_number, "absent", "extreme_values_go_as_in_the_model", "looks at 1e"),
+    (takes_infinity_for_the_largest_number, "absent", "extreme_values_go_as_in_the_model", "looks at inf"),
     (swaps_children, "forest", "answers_as_the_model", "as the model answers of row 0 of X, got"),
     (swaps_children, "forest", "single_rows_are_answered_alike", "of row 0 of X alone, got"),
     (forgets_the_base_score, "boosting of targets", "answers_as_the_model", "as the model answers of row 0 of X"),
