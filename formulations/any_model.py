@@ -53,6 +53,8 @@ NOT_LINEAR = {
 
 NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([ed][+-]?\d+)?|inf(inity)?)", re.IGNORECASE).fullmatch
 LINE = re.compile(r"[^\r\n]+")
+BRACKETED = re.compile(r"[A-Za-z_][^\s:+*<>=\[]*\[[^\]\s]*\]").search
+"""A name of an .lp file with brackets."""
 MAX_WORDS = 6
 """A line of data of an .mps file has fewer."""
 LONG_HEADINGS = ("NAME", "OBJSENSE", "OBJNAME")
@@ -148,7 +150,7 @@ def read_linear_program(path: str | Path) -> LinearProgram:
     status, complaints = _read(highs, file)
     if status == highspy.HighsStatus.kError:
         if file.suffix.lower() == ".lp" and "[" in text:
-            _refuse(file, "quadratic terms, in brackets")
+            _refuse_brackets(file, text)
         raise ValueError(
             f"{file}: expected a linear program that HiGHS can read, got one that it refuses{_told(complaints)}; the "
             f"file may be damaged or cut off, have parts that are not linear rows, or a row with two sides (write two)"
@@ -176,6 +178,17 @@ def _read(highs: Any, file: Path) -> tuple[Any, list[str]]:
     highs.setOptionValue("output_flag", False)
     lines = [message.strip().split("\n")[0] for message in said if message.startswith(("WARNING", "ERROR"))]
     return status, [line.partition(":")[2].strip() for line in lines if not any(part in line for part in TOLERATED)]
+
+
+def _refuse_brackets(file: Path, text: str) -> None:
+    """Say what the brackets of an .lp file are: of names such as x[0], as tools write them, or of quadratic terms."""
+    named = next((found for line in _lines(text, is_mps=False) if (found := BRACKETED(line))), None)
+    if named:
+        raise ValueError(
+            f"{file}: expected names without brackets, in which .lp files have quadratic terms, got {named[0]:.40}; "
+            "write the program as .mps, where names may have them, or rename"
+        )
+    _refuse(file, "quadratic terms, in brackets")
 
 
 def _told(complaints: Sequence[str]) -> str:
