@@ -123,7 +123,8 @@ def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fra
     """Make problems of seventy examples and of nine trees, which a program that is right on small ones only gets wrong.
 
     Their lambdas lie below the first breakpoint of the path, where all that helps is bought, and above it. At last come
-    a test that 120 examples pass, and a tower of 120 tests: at lambdas below and above that at which all are kept.
+    a test that 120 examples pass, a tower of 120 tests, and a ladder of as many, each with a unit of its own: at
+    lambdas below and above that at which all are kept.
 
     Parameters
     ----------
@@ -142,7 +143,11 @@ def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fra
             yield from ((instance, lam) for lam in (first / 2, (first + second) / 2))
         else:
             yield from ((instance, number) for number in corner_numbers(instance, program.takes))
-    for instance, lams in ((_broad_stump(), (Fraction(1, 5), Fraction(1))), (tower_instance(), TOWER_LAMBDAS)):
+    for instance, lams in (
+        (_broad_stump(), (Fraction(1, 5), Fraction(1))),
+        (tower_instance(), TOWER_LAMBDAS),
+        (_tall_ladder(), (Fraction(1, 5), Fraction(1))),
+    ):
         numbers = lams if program.takes == "lam" else corner_numbers(instance, program.takes)
         yield from ((instance, number) for number in numbers)
 
@@ -235,6 +240,13 @@ def _fork() -> SketchedTree:
 def _ladder() -> SketchedTree:
     """Make a chain of tests, each of which needs a unit of its own."""
     return _line([2 * (RUNGS - rung) for rung in range(RUNGS + 1)], dict(enumerate(range(RUNGS))))
+
+
+def _tall_ladder() -> PruningInstance:
+    """Make a chain of 120 tests with a unit each, of which at a lambda of 1 the upper half pays, and no other."""
+    gains = [9] * (MANY // 2) + [2] * (MANY // 2)
+    errors = [sum(gain + 1 for gain in gains[rung:]) for rung in range(MANY + 1)]
+    return _instance(_line(errors, dict(enumerate(range(MANY)))))
 
 
 def _line(errors: list[int], units: dict[int, int]) -> SketchedTree:
