@@ -155,9 +155,10 @@ def test_a_counterexample_speaks_in_names(triangle):
         ("t.lp", LP.replace("x + y <= 4", "[ x^2 ] + y <= 4"), "quadratic terms"),
         ("t.lp", LP.replace("x ", "x[0,1] "), r"names without brackets, .* got x\[0,1\]; write the program as \.mps"),
         ("t.lp", LP.replace("binary\n y", "semi-continuous\n x"), "semi-continuous"),
+        ("t.lp", LP.replace("binary\n y", "semi\nbinary\n y\nsemi\n x"), "semi-continuous"),
         ("t.lp", LP.replace("maximize", "maximize multi-objectives"), "several objectives"),
     ],
-    ids=range(18),
+    ids=range(19),
 )
 def test_what_a_linear_program_does_not_hold_is_refused_by_name(tmp_path, capsys, name, text, message):
     path = write(tmp_path, name, text)
@@ -167,6 +168,20 @@ def test_what_a_linear_program_does_not_hold_is_refused_by_name(tmp_path, capsys
     for command in ("tu", "integral"):
         assert main([command, str(path)]) == 2
         assert "error: " in capsys.readouterr().err
+
+
+def test_a_file_that_highs_writes_is_read(tmp_path):
+    """It writes all headings, that of semi-continuous variables, too, whether or not they have any."""
+    highspy = pytest.importorskip("highspy")
+    source, target = write(tmp_path, "t.lp", LP), tmp_path / "written.lp"
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(source))
+    highs.writeModel(str(target))
+    assert "semi" in target.read_text()
+    assert formulations.matrix(target).upper.tolist() == formulations.matrix(source).upper.tolist()
+    quadratic = write(tmp_path, "t.mps", MPS.replace("ENDATA", "QUADOBJ\nENDATA"))  # without terms
+    assert formulations.matrix(quadratic).n_rows == 3
 
 
 def test_other_objects_and_bytes_are_refused(tmp_path):
@@ -392,6 +407,18 @@ def test_ranges_before_sides_are_refused(tmp_path):
     sides, ranges = "RHS\n RHS cap 4 need 1\n", "RANGES\n R cap 2\n"
     with pytest.raises(ValueError, match="expected RHS before RANGES"):
         formulations.matrix(write(tmp_path, "t.mps", MPS.replace(sides + ranges, ranges + sides)))
+
+
+def test_a_sense_in_a_comment_is_refused(tmp_path):
+    """PuLP writes so what it maximises; others minimise it."""
+    for text in (MPS, MPS.replace("NAME t", "NAME t\nOBJSENSE\n MAX")):
+        for sense in ("Minimize", "Maximize"):
+            file, said = write(tmp_path, "pulp.mps", f"*SENSE:{sense}\n{text}"), "MAX" in text
+            if sense == "Minimize" or said:
+                assert formulations.matrix(file).maximised == said
+            else:
+                with pytest.raises(ValueError, match="expected the sense in OBJSENSE, got it in a comment"):
+                    formulations.matrix(file)
 
 
 def test_bounds_of_binary_variables_are_read_in_two_ways_so_they_are_refused(tmp_path):
