@@ -51,8 +51,11 @@ NOT_LINEAR = {
 """Sections of .mps and .lp files, and what they hold that a linear program does not."""
 
 
+MAXIMISED_IN_COMMENT = re.compile(r"\*SENSE:\s*max", re.IGNORECASE)
 NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([ed][+-]?\d+)?|inf(inity)?)", re.IGNORECASE).fullmatch
 LINE = re.compile(r"[^\r\n]+")
+BRACKETED = re.compile(r"[A-Za-z_][^\s:+*<>=\[]*\[[^\]\s]*\]").search
+"""A name of an .lp file with brackets."""
 MAX_WORDS = 6
 """A line of data of an .mps file has fewer."""
 LONG_HEADINGS = ("NAME", "OBJSENSE", "OBJNAME")
@@ -130,7 +133,7 @@ def read_linear_program(path: str | Path) -> LinearProgram:
         one that stands twice, is smaller than 1e-9, or is of no row; what is no number, such as 1,5, of which HiGHS
         would read a part; RANGES before RHS; bounds that tools read in two ways: a negative upper one without a lower
         one, other ones than 0 and 1 of a binary variable; names that begin with a parenthesis, as parts of products are
-        read; bounds of what is no column.
+        read; bounds of what is no column; a sense that stands in a comment alone, as PuLP writes it.
     OSError
         The file cannot be opened.
     MissingSolverError
@@ -148,7 +151,7 @@ def read_linear_program(path: str | Path) -> LinearProgram:
     status, complaints = _read(highs, file)
     if status == highspy.HighsStatus.kError:
         if file.suffix.lower() == ".lp" and "[" in text:
-            _refuse(file, "quadratic terms, in brackets")
+            _refuse_brackets(file, text)
         raise ValueError(
             f"{file}: expected a linear program that HiGHS can read, got one that it refuses{_told(complaints)}; the "
             f"file may be damaged or cut off, have parts that are not linear rows, or a row with two sides (write two)"
@@ -178,6 +181,17 @@ def _read(highs: Any, file: Path) -> tuple[Any, list[str]]:
     return status, [line.partition(":")[2].strip() for line in lines if not any(part in line for part in TOLERATED)]
 
 
+def _refuse_brackets(file: Path, text: str) -> None:
+    """Say what the brackets of an .lp file are: of names such as x[0], as tools write them, or of quadratic terms."""
+    named = next((found for line in _lines(text, is_mps=False) if (found := BRACKETED(line))), None)
+    if named:
+        raise ValueError(
+            f"{file}: expected names without brackets, in which .lp files have quadratic terms, got {named[0]:.40}; "
+            "write the program as .mps, where names may have them, or rename"
+        )
+    _refuse(file, "quadratic terms, in brackets")
+
+
 def _told(complaints: Sequence[str]) -> str:
     return f": {complaints[0]}" if complaints else ""
 
@@ -189,20 +203,27 @@ def _check_text(file: Path, text: str) -> None:
         raise ValueError(
             f"{file}: expected UTF-8 without a byte order mark, got one with it, which HiGHS does not read"
         )
-    last = ""
+    last, refused = "", ""
     for line in _lines(text, is_mps):
         last = line.strip()
         heading = last.upper().rstrip(":") if not (is_mps and line[0].isspace()) else ""
-        parts = heading.split(maxsplit=2)
-        for name in (heading, *(parts[:1] if is_mps else parts[1:2])):
-            if name in NOT_LINEAR:
-                _refuse(file, NOT_LINEAR[name])
+        first, second, *_ = [*heading.split(maxsplit=2), "", ""]
+        if refused and not (heading if is_mps else first.lower() in SECTIONS_OF_LP or heading in NOT_LINEAR):
+            _refuse(file, refused)
+        refused = NOT_LINEAR.get(first if is_mps else heading, "")  # unless nothing is in that section
+        if not is_mps and second in NOT_LINEAR:
+            _refuse(file, NOT_LINEAR[second])
     if not last:
         raise ValueError(f"{file}: expected a linear program, got an empty file")
     end = "ENDATA" if is_mps else "END"
     if last.upper() != end:
         raise ValueError(f"{file}: expected {end} in the last line, got {last[:40]!r}; the file is cut off")
     if is_mps:
+        if MAXIMISED_IN_COMMENT.match(text) and "\nOBJSENSE" not in text.upper():
+            raise ValueError(
+                f"{file}: expected the sense in OBJSENSE, got it in a comment, *SENSE:Maximize, which other tools than "
+                "PuLP pass over; write OBJSENSE and MAX in lines of their own after NAME, or an .lp file"
+            )
         objectives: list[str] = []
         columns: set[str] = set()
         sections: set[str] = set()

@@ -147,11 +147,13 @@ class ModelledFormulation(Formulation):
         ValueError
             There is no decoder and neither variable, or what the decoder gives is no array over the internal nodes.
         """
+        from formulations import models
+
         model, instance = self.build(specification), specification.instance
         decode = self._decode
         if decode is not None:
             return lambda values: self._decoded(decode, model, instance, values)
-        place = {variable.name: column for column, variable in enumerate(model.component_data_objects(pyo.Var))}
+        place = {variable.name: column for column, variable in enumerate(models.columns_of(model))}
         x = [place.get(name, -1) for name in _names(model, "x", instance.internal_nodes.tolist())]
         if -1 not in x:
             return lambda values: values[x]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 from scipy.sparse import csr_array
 
@@ -16,15 +17,15 @@ from ipforest._internal.arrays import FloatArray
 from ipforest._internal.files import write_file
 from ipforest.solvers.linear_program import LinearProgram
 
-__all__ = ["export", "matrix", "set_values"]
+__all__ = ["columns_of", "export", "matrix", "set_values"]
 
 
 def matrix(model: pyo.ConcreteModel) -> LinearProgram:
     """Take a linear model apart: sparse matrix, labels, senses, right-hand sides, bounds, objective.
 
-    Columns and rows stand in the order in which the model declares them. A row with two different sides becomes two; a
-    variable that is fixed has its value for both bounds. An objective that is maximised is negated, which
-    `LinearProgram.maximised` says.
+    Columns (`columns_of`) and rows stand in the order in which the model declares them. A row with two different sides
+    becomes two; a variable that is fixed has its value for both bounds. An objective that is maximised is negated,
+    which `LinearProgram.maximised` says.
 
     Raises
     ------
@@ -32,10 +33,14 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
         The model has no active objective or several, an expression that is not linear or has variables of another
         model, a variable over a set with gaps or without its end (`PositiveReals`), one that is fixed without a number,
         or components that rows and columns do not represent (SOS and logical constraints, disjunctions,
-        complementarities).
+        complementarities); or it is an `AbstractModel`, not an instance of one.
     """
+    if not model.is_constructed():
+        raise ValueError(
+            "model: expected a ConcreteModel, got an AbstractModel; give what its create_instance() returns"
+        )
     _check_components(model)
-    variables = list(model.component_data_objects(pyo.Var))
+    variables = columns_of(model)
     for variable in variables:
         _check_fixed(variable)
     integer = [_is_integer(variable) for variable in variables]
@@ -74,6 +79,21 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
     )
 
 
+def columns_of(model: pyo.ConcreteModel) -> list[Any]:
+    """List a model's variables in the order of its matrix's columns.
+
+    Those of deactivated blocks, too, but only where an active row or the objective has them.
+    """
+    variables = list(model.component_data_objects(pyo.Var))
+    active = {id(variable) for variable in model.component_data_objects(pyo.Var, active=True)}
+    if len(active) == len(variables):
+        return variables
+    for kind in (pyo.Constraint, pyo.Objective):
+        for part in model.component_data_objects(kind, active=True):
+            active.update(map(id, identify_variables(part.expr)))
+    return [variable for variable in variables if id(variable) in active]
+
+
 REPRESENTED = frozenset(
     [
         "Block",
@@ -81,10 +101,12 @@ REPRESENTED = frozenset(
         "BuildAction",
         "BuildCheck",
         "Constraint",
+        "ContinuousSet",
         "Expression",
         "ExternalFunction",
         "Objective",
         "Param",
+        "Port",
         "RangeSet",
         "Set",
         "SetOf",
@@ -108,7 +130,7 @@ def _check_components(model: pyo.ConcreteModel) -> None:
 def _objective(model: pyo.ConcreteModel) -> Any:
     goals = list(model.component_data_objects(pyo.Objective, active=True))
     if len(goals) != 1:
-        names = ", ".join(goal.name for goal in goals) or "none"
+        names = ", ".join(goal.name for goal in goals) or "none; add pyo.Objective(expr=0) to ask about points alone"
         raise ValueError(f"model: expected one active objective, got {names}")
     return goals[0]
 
@@ -164,7 +186,7 @@ def _linear_terms(expression: Any, name: str, column: Mapping[int, int]) -> tupl
 def set_values(model: pyo.ConcreteModel, values: FloatArray | None) -> None:
     """Let a model's variables hold a point in the order of its matrix's columns; without a point leave them alone."""
     if values is not None:
-        for variable, value in zip(model.component_data_objects(pyo.Var), values.tolist(), strict=True):
+        for variable, value in zip(columns_of(model), values.tolist(), strict=True):
             variable.set_value(value, skip_validation=True)
 
 

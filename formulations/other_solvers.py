@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from formulations._pyomo import pyo
-from formulations.models import matrix, set_values
+from formulations.models import columns_of, matrix, set_values
 from ipforest._internal.rational import time_limit_seconds
 from ipforest.results import Status
 from ipforest.solvers import MissingSolverError
@@ -150,7 +150,7 @@ def run_pyomo(model: Any, name: str, time_limit: float | None = None) -> Solutio
     started = perf_counter()
     condition, bound = _solved(model, interface, seconds)
     runtime_s = perf_counter() - started
-    variables = list(model.component_data_objects(pyo.Var))
+    variables = columns_of(model)
     values = np.array([inf if variable.value is None else float(variable.value) for variable in variables])
     optimal, limited = condition in OPTIMAL, condition in LIMITED
     found = (optimal or limited) and bool(np.isfinite(values).all()) and (optimal or _is_feasible(program, values))

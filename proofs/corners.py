@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from proofs.study.sketch import SketchedTree
 
 __all__ = [
+    "broad_stump",
     "corner_instances",
     "corner_numbers",
     "costlier_for_the_second",
@@ -22,7 +23,9 @@ __all__ = [
     "delayed_instance",
     "in_finer_units",
     "larger_problems",
+    "many_stumps",
     "problems_of_many_trees",
+    "tall_ladder",
     "telling_instances",
     "telling_problems",
     "tower_instance",
@@ -123,7 +126,8 @@ def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fra
     """Make problems of seventy examples and of nine trees, which a program that is right on small ones only gets wrong.
 
     Their lambdas lie below the first breakpoint of the path, where all that helps is bought, and above it. At last come
-    a test that 120 examples pass, and a tower of 120 tests: at lambdas below and above that at which all are kept.
+    a test that 120 examples pass, a tower of 120 tests, and a ladder of as many, each with a unit of its own: at
+    lambdas below and above that at which all are kept.
 
     Parameters
     ----------
@@ -142,21 +146,29 @@ def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fra
             yield from ((instance, lam) for lam in (first / 2, (first + second) / 2))
         else:
             yield from ((instance, number) for number in corner_numbers(instance, program.takes))
-    for instance, lams in ((_broad_stump(), (Fraction(1, 5), Fraction(1))), (tower_instance(), TOWER_LAMBDAS)):
+    for instance, lams in (
+        (broad_stump(), (Fraction(1, 5), Fraction(1))),
+        (tower_instance(), TOWER_LAMBDAS),
+        (tall_ladder(), (Fraction(1, 5), Fraction(1))),
+    ):
         numbers = lams if program.takes == "lam" else corner_numbers(instance, program.takes)
         yield from ((instance, number) for number in numbers)
 
 
 def problems_of_many_trees(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
-    """Make 120 stumps that share one unit, at a lambda, or within a budget, at which all of them are kept."""
-    stump = _tree((-1, 0, 0), (6, 1, 2), (0, 0, 0), {0: {(0, 0)}}, (1,))
-    instance = _instance(*[stump] * MANY)
+    """State a forest of 120 stumps at a lambda, or within a budget, at which all of them are kept."""
+    instance = many_stumps()
     number = {"lam": Fraction(1, 2), "budget": instance.evaluate(instance.unpruned)[1], "nothing": None}[program.takes]
     if program.fits(instance):
         yield instance, number
 
 
-def _broad_stump() -> PruningInstance:
+def many_stumps() -> PruningInstance:
+    """Make 120 stumps that share one unit."""
+    return _instance(*[_tree((-1, 0, 0), (6, 1, 2), (0, 0, 0), {0: {(0, 0)}}, (1,))] * MANY)
+
+
+def broad_stump() -> PruningInstance:
     """Make a stump that many examples reach, each of which needs the first unit and one of its own."""
     needs = {(example, unit) for example in range(MANY) for unit in (0, example)}
     return _instance(_stump(needs, (4 * MANY, MANY // 6, MANY // 3), (1, 2) * (MANY // 2)))
@@ -235,6 +247,13 @@ def _fork() -> SketchedTree:
 def _ladder() -> SketchedTree:
     """Make a chain of tests, each of which needs a unit of its own."""
     return _line([2 * (RUNGS - rung) for rung in range(RUNGS + 1)], dict(enumerate(range(RUNGS))))
+
+
+def tall_ladder() -> PruningInstance:
+    """Make a chain of 120 tests with a unit each, of which at a lambda of 1 the upper half pays, and no other."""
+    gains = [9] * (MANY // 2) + [2] * (MANY // 2)
+    errors = [sum(gain + 1 for gain in gains[rung:]) for rung in range(MANY + 1)]
+    return _instance(_line(errors, dict(enumerate(range(MANY)))))
 
 
 def _line(errors: list[int], units: dict[int, int]) -> SketchedTree:

@@ -1,4 +1,4 @@
-"""Exact linear algebra on small matrices: Python integers and fractions only."""
+"""Exact linear algebra on small matrices: Python integers and fractions only, and the fraction that a float means."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 Number = int | Fraction
+MAX_DENOMINATOR = 10**6
+
+
+def simplest(value: float) -> Fraction:
+    """Return the fraction of a denominator up to 10^6 that a float is nearest to, or the float itself if none is."""
+    simple = Fraction(value).limit_denominator(MAX_DENOMINATOR)
+    return simple if float(simple) == value else Fraction(value)
 
 
 def determinant(rows: Sequence[Sequence[Number]]) -> Number:

@@ -32,7 +32,7 @@ from ipforest.testing.checks import Check, require_assertions
 from ipforest.testing.formulation_checks import quickly
 from ipforest.testing.solver_questions import Question, Questions, questions_to
 from ipforest.testing.strategies import instances, lambdas
-from proofs.corners import corner_instances, delayed_instance, twin_instances
+from proofs.corners import corner_instances, delayed_instance, tower_instance, twin_instances
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
@@ -57,8 +57,8 @@ def check_solver(
     """Yield the checks that a solver must pass.
 
     Every check looks at a few small instances on which solvers differ; then it draws others with Hypothesis and shrinks
-    the one on which it fails; at last it looks at larger ones, of eight and sixteen trees, of twelve and of seventy
-    examples, and at a chain of 120 tests. A note on the exception says which instance that is, as JSON. Budgets are
+    the one on which it fails; at last it looks at larger ones, of eight to 120 trees, of twelve to 120 examples, and at
+    chains of 120 tests. A note on the exception says which instance that is, as JSON. Budgets are
     nothing, what prunings cost, a hair more and less, and a number that pays for everything.
 
     Parameters
@@ -332,7 +332,7 @@ def _check_global_state_is_left_alone(questions: Questions) -> None:
     """
     drawn, drawn_by_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # to be put back
     try:
-        for instance in corner_instances():
+        for instance in filter(questions.info.fits, (*corner_instances(), tower_instance())):
             number = questions.numbers_of(instance)[0]
             questions.answer(instance, number)
             random.random()

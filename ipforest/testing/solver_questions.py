@@ -25,11 +25,14 @@ from ipforest.solvers.registry import (
 )
 from ipforest.testing.strategies import budgets, lambdas
 from proofs.corners import (
+    broad_stump,
     corner_instances,
     corner_numbers,
     costlier_for_the_second,
     crowded_instances,
     in_finer_units,
+    many_stumps,
+    tall_ladder,
     tower_instance,
 )
 
@@ -129,7 +132,7 @@ class Questions(ABC):
 
     @abstractmethod
     def larger_problems(self) -> Iterator[Question]:
-        """Make problems of eight and sixteen trees, of two that many examples pass, and of a chain of 120 tests."""
+        """Make problems of 8, 16 and 120 trees, of three that many examples pass, and of chains of 120 tests."""
 
     @abstractmethod
     def _find_optimum(self, instance: PruningInstance, number: Fraction) -> Any: ...
@@ -186,7 +189,7 @@ class AtLambda(Questions):
         """
         from ipforest.path_search import prune_path
 
-        for instance in _generated_instances():
+        for instance in _larger_instances():
             yield from ((instance, lam + Fraction(1, 10**6)) for lam in prune_path(instance).breakpoints)
         yield from product((tower_instance(),), (Fraction(1, 5), Fraction(FAR)))
 
@@ -250,7 +253,7 @@ class WithinBudget(Questions):
         """Make the larger ones with what breakpoints of the path cost as budgets, and one unit less."""
         from ipforest.path_search import prune_path
 
-        for instance in (*_generated_instances(), tower_instance()):
+        for instance in (*_larger_instances(), tower_instance()):
             costs = prune_path(instance).costs
             yield from ((instance, cost - less) for cost in costs if cost > 0 for less in (0, instance.cost_unit))
 
@@ -312,8 +315,10 @@ def _nine_nodes() -> PruningInstance:
     return random_instance(np.random.default_rng(1))
 
 
-def _generated_instances() -> Iterator[PruningInstance]:
+def _larger_instances() -> Iterator[PruningInstance]:
+    """Make generated instances, then those of 120 examples, tests and trees, in which each of them matters."""
     from proofs.study.generated_forests import Shape, generated_instance
 
     for trees, depth, examples, units in SIZES:
         yield generated_instance(np.random.default_rng(0), Shape(trees, depth, examples, units))
+    yield from (broad_stump(), tall_ladder(), many_stumps())

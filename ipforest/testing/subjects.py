@@ -91,8 +91,8 @@ def registered_solver(text: str) -> str:
     return _registered(text, found)
 
 
-def registered_method(text: str) -> str | Formulation:
-    """Return a method of the cross-checks: a solver as `registered_solver` does, or the formulation of a file.
+def registered_method(text: str) -> str:
+    """Return the name of a method of the cross-checks: a solver as `registered_solver` does, or a file's formulation.
 
     Raises
     ------
@@ -100,13 +100,14 @@ def registered_method(text: str) -> str | Formulation:
         As `find_solver`; or the name is taken.
     """
     from formulations import FORMULATIONS, Formulation, register_formulation
+    from proofs.crosschecks.methods import name_of_method
 
     found = _solver_or_formulation(text)
     if _is_within_budget(found):
         return f"budget-{found.name}"
     if not isinstance(found, Formulation):
         return _registered(text, found)
-    return found if FORMULATIONS.get(found.name) is found else register_formulation(found)
+    return name_of_method(found if FORMULATIONS.get(found.name) is found else register_formulation(found))
 
 
 def _solver_or_formulation(text: str) -> Any:

@@ -199,7 +199,7 @@ def chosen_methods(methods: Methods) -> tuple[Mapping[str, Method], Mapping[str,
     for_budget, known = budget_methods(), [*SOLVERS, *method_names()]
     if isinstance(methods, str):
         raise TypeError(f"methods: expected a list of names, got {methods!r}; write [{methods!r}]")
-    chosen = method_names() if methods is None else [_name_of(method) for method in methods]
+    chosen = method_names() if methods is None else [name_of_method(method) for method in methods]
     unknown = [name for name in chosen if name not in known]
     others = [name for name in unknown if (program := _formulation(name)) is not None and program.variant]
     if others:
@@ -216,7 +216,7 @@ def chosen_methods(methods: Methods) -> tuple[Mapping[str, Method], Mapping[str,
     return at_lambda, {name: for_budget[name] for name in chosen if name in for_budget}
 
 
-def _name_of(method: object) -> str:
+def name_of_method(method: object) -> str:
     """Return the name of a method; a formulation has one once it is registered."""
     if isinstance(method, Formulation):
         if FORMULATIONS.get(method.name) is not method:

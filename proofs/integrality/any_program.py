@@ -2,11 +2,13 @@
 
 A totally unimodular matrix with integral right-hand sides and bounds proves it (Hoffman and Kruskal 1956). Where that
 does not hold, random objectives are optimised over the relaxation by HiGHS: a fractional vertex is an answer, and is
-recomputed in fractions; many integral ones are evidence, and no proof.
+recomputed in fractions. Where none is met, all vertices of a small relaxation are enumerated, which is a proof; of a
+larger one many integral vertices are evidence, and no proof.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -18,17 +20,19 @@ from formulations.any_model import linear_program_of
 from ipforest._internal.records import to_record
 from ipforest.solvers.highs import NoOptimumError, run
 from ipforest.solvers.linear_program import LinearProgram
-from proofs.exact import rank
-from proofs.integrality.simplex import TOLERANCE, random_objectives
+from proofs.exact import MAX_DENOMINATOR, rank
+from proofs.integrality.exact_points import MAX_RANK, ExactRows
+from proofs.integrality.simplex import TOLERANCE, bounded_objective, random_objectives
+from proofs.integrality.vertices import Vector
 from proofs.unimodularity.decomposition import Certificate
 from proofs.unimodularity.total_unimodularity import is_totally_unimodular
 
 __all__ = ["FRACTIONAL", "INTEGRAL", "OPEN", "Integrality", "is_integral"]
 
 INTEGRAL, FRACTIONAL, OPEN = "integral", "fractional", "open"
-MAX_DENOMINATOR = 1_000_000
-MAX_RANK = 200
-"""Vertices with more coordinates between their bounds are not recomputed in fractions."""
+MAX_SHOWN = 8
+BOUND_TOLERANCE = 1e-6
+"""How far from an integer a bound of an integer variable may lie to be that integer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,11 +42,11 @@ class Integrality:
     Parameters
     ----------
     verdict : {"integral", "fractional", "open"}
-        "open": neither a certificate nor a fractional vertex was found.
+        "open": neither a proof nor a fractional vertex was found.
     evidence : str
         What the verdict rests on, in one sentence.
     certificate : Certificate or None
-        Of the matrix's total unimodularity, where the verdict is "integral".
+        Of the matrix's total unimodularity, where the verdict is "integral" for that.
     fractional : dict of str to Fraction
         Names and values of a fractional vertex's fractional coordinates.
     exact : bool
@@ -78,9 +82,11 @@ def is_integral(model: Any, objectives: int = 50, seed: int = 0) -> Integrality:
     Parameters
     ----------
     model : pyomo.environ.ConcreteModel, linopy.Model, LinearProgram, or path of an .mps or .lp file
-        Integer variables range over the integers' hull.
+        Bounds of integer variables are rounded inwards. Where some variables are integer, a vertex is fractional only
+        if one of these is; a program without any is asked about all of its variables.
     objectives : int
-        Random objectives, integers between -9 and 9, that are tried where there is no certificate.
+        Random objectives, integers between -9 and 9, that are tried where there is no certificate; where one has no
+        optimum, another one that has follows.
     seed : int
 
     Raises
@@ -89,7 +95,12 @@ def is_integral(model: Any, objectives: int = 50, seed: int = 0) -> Integrality:
         Not a linear program, see `formulations.any_model.linear_program_of`; or one without a feasible point.
     """
     program = linear_program_of(model)
-    relaxed = replace(program, integer=np.zeros(program.n_columns, dtype=bool))
+    relaxed = replace(
+        program,
+        lower=np.where(program.integer, np.ceil(program.lower - BOUND_TOLERANCE), program.lower),
+        upper=np.where(program.integer, np.floor(program.upper + BOUND_TOLERANCE), program.upper),
+        integer=np.zeros(program.n_columns, dtype=bool),
+    )
     _require_feasible(relaxed)
     answer = is_totally_unimodular(relaxed)
     sides = (relaxed.rhs, relaxed.lower, relaxed.upper)
@@ -101,7 +112,8 @@ def is_integral(model: Any, objectives: int = 50, seed: int = 0) -> Integrality:
             raise ArithmeticError(f"certificate: expected one that passes its check, got: {verdict.reason}")
         return Integrality(INTEGRAL, evidence, answer, exact=True)
     reason = str(obstacle if isinstance(answer, Certificate) else answer)
-    return _searched(relaxed, objectives, np.random.default_rng(seed), reason)
+    asked = program.integer if program.is_integer else np.ones(program.n_columns, dtype=bool)
+    return _Search(relaxed, asked, reason).run(objectives, np.random.default_rng(seed))
 
 
 def _require_feasible(relaxed: LinearProgram) -> None:
@@ -125,29 +137,95 @@ def _obstacle(relaxed: LinearProgram, sides: tuple[NDArray[np.float64], ...]) ->
     return None
 
 
-def _searched(relaxed: LinearProgram, objectives: int, rng: np.random.Generator, reason: str) -> Integrality:
-    integral = unbounded = 0
-    if _has_lines(relaxed):
-        return Integrality(
-            OPEN,
-            f"the relaxation has no vertices, as variables without bounds can grow both ways without end; {reason}",
+@dataclass(slots=True)
+class _Search:
+    """A search for a fractional vertex.
+
+    Parameters
+    ----------
+    relaxed : LinearProgram
+    asked : ndarray of bool, shape (n_columns,)
+        The columns that are to be integral.
+    reason : str
+        Why there is no certificate.
+    """
+
+    relaxed: LinearProgram
+    asked: NDArray[np.bool_]
+    reason: str
+    visited: int = 0
+    integral: int = 0
+    unbounded: int = 0
+
+    def run(self, objectives: int, rng: np.random.Generator) -> Integrality:
+        """Try the program's objective and random ones, then all vertices if they are few."""
+        if _has_lines(self.relaxed):
+            lines = "the relaxation has no vertices, as variables without bounds can grow both ways without end"
+            return Integrality(OPEN, f"{lines}; {self.reason}")
+        exact = ExactRows(self.relaxed)
+        columns = self.relaxed.n_columns
+        for goal in (self.relaxed.objective, *random_objectives(rng, columns, objectives).astype(np.float64)):
+            found = self._fractional(exact, self._optimal(goal, rng))
+            if found is not None:
+                return found
+        corners = exact.every_vertex()
+        if corners is not None:
+            return self._enumerated(corners)
+        evidence = (
+            f"{self.integral} vertices met by {self.visited} objectives are integral{self._where()} ({self.unbounded} "
+            f"objectives without an optimum), which proves nothing; no certificate: {self.reason}"
         )
-    goals = [relaxed.objective, *random_objectives(rng, relaxed.n_columns, objectives).astype(np.float64)]
-    for number, goal in enumerate(goals, 1):
+        return self._answer(OPEN, evidence, {}, exact=False)
+
+    def _optimal(self, goal: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return an optimal vertex, of another objective where this one has none."""
+        self.visited += 1
         try:
-            point = run(replace(relaxed, objective=goal)).values
+            solution = run(replace(self.relaxed, objective=goal))
         except NoOptimumError:
-            unbounded += 1
-            continue
-        if point is None or np.abs(point - np.rint(point)).max(initial=0) <= TOLERANCE:
-            integral += 1
-            continue
-        return _fractional(relaxed, point, number, integral, unbounded)
-    evidence = (
-        f"{integral} vertices met by {len(goals)} objectives are integral ({unbounded} objectives without an optimum), "
-        f"which proves nothing; no certificate: {reason}"
-    )
-    return Integrality(OPEN, evidence, visited=len(goals), integral=integral, unbounded=unbounded)
+            self.unbounded += 1
+            self.visited += 1
+            solution = run(replace(self.relaxed, objective=bounded_objective(rng, self.relaxed)))
+        if solution.values is None:
+            raise ArithmeticError("HiGHS: expected a point of a program that it calls optimal, got none")
+        return solution.values
+
+    def _fractional(self, exact: ExactRows, point: NDArray[np.float64]) -> Integrality | None:
+        """Judge a vertex in fractions where it can be recomputed, else by its floats."""
+        off = np.abs(point - np.rint(point)) * self.asked
+        vertex = exact.vertex(point) if off.max(initial=0) > TOLERANCE else None
+        if vertex is not None:
+            broken, how = self._broken(vertex), "recomputed in fractions"
+        else:
+            places = np.flatnonzero(off > TOLERANCE * max(1.0, np.abs(point).max(initial=0))).tolist()
+            labels, how = self.relaxed.column_labels, "by HiGHS's floats, not recomputed exactly"
+            broken = {labels[place]: Fraction(point[place]).limit_denominator(MAX_DENOMINATOR) for place in places}
+        if not broken:
+            self.integral += 1
+            return None
+        return self._answer(FRACTIONAL, f"a vertex has {_listed(broken)} ({how})", broken, exact=vertex is not None)
+
+    def _enumerated(self, corners: Sequence[Vector]) -> Integrality:
+        broken = next((found for found in map(self._broken, corners) if found), {})
+        if broken:
+            return self._answer(FRACTIONAL, f"a vertex has {_listed(broken)} (in fractions)", broken, exact=True)
+        evidence = f"all {len(corners)} vertices, enumerated in fractions, are integral{self._where()}"
+        return self._answer(INTEGRAL, evidence, {}, exact=True)
+
+    def _broken(self, vertex: Vector) -> dict[str, Fraction]:
+        named = zip(self.relaxed.column_labels, vertex, self.asked.tolist(), strict=True)
+        return {name: value for name, value, asked in named if asked and value.denominator > 1}
+
+    def _where(self) -> str:
+        return "" if self.asked.all() else " in the integer variables"
+
+    def _answer(self, verdict: str, evidence: str, broken: dict[str, Fraction], exact: bool) -> Integrality:
+        return Integrality(verdict, evidence, None, broken, exact, self.visited, self.integral, self.unbounded)
+
+
+def _listed(values: dict[str, Fraction]) -> str:
+    shown = ", ".join(f"{name} = {value}" for name, value in list(values.items())[:MAX_SHOWN])
+    return f"{shown}, ..." if len(values) > MAX_SHOWN else shown
 
 
 def _has_lines(relaxed: LinearProgram) -> bool:
@@ -158,48 +236,3 @@ def _has_lines(relaxed: LinearProgram) -> bool:
     if not 0 < free.size * max(1, used.size) <= MAX_RANK**2:
         return False
     return rank([list(map(Fraction, row)) for row in columns[used].toarray().tolist()]) < free.size
-
-
-def _fractional(
-    relaxed: LinearProgram, point: NDArray[np.float64], visited: int, integral: int, unbounded: int
-) -> Integrality:
-    exact_point = [Fraction(value).limit_denominator(MAX_DENOMINATOR) for value in point.tolist()]
-    exact = _is_vertex(relaxed, exact_point)
-    shown = {
-        name: value
-        for name, value, number in zip(relaxed.column_labels, exact_point, point.tolist(), strict=True)
-        if abs(number - round(number)) > TOLERANCE
-    }
-    listed = ", ".join(f"{name} = {value}" for name, value in list(shown.items())[:8])
-    how = "recomputed in fractions" if exact else "by HiGHS's floats, not recomputed exactly"
-    evidence = f"a vertex has {listed}{', ...' if len(shown) > 8 else ''} ({how})"
-    return Integrality(FRACTIONAL, evidence, None, shown, exact, visited, integral, unbounded)
-
-
-def _is_vertex(relaxed: LinearProgram, point: list[Fraction]) -> bool:
-    """Return whether a point is a vertex: feasible, and its active rows determine what lies between bounds."""
-    bounds = list(zip(relaxed.lower.tolist(), relaxed.upper.tolist(), strict=True))
-    if not all(low <= value <= high for value, (low, high) in zip(point, bounds, strict=True)):
-        return False
-    between = {column: place for place, column in enumerate(_between_bounds(point, bounds))}
-    if len(between) > MAX_RANK:
-        return False
-    active: list[list[Fraction]] = []
-    A = relaxed.A
-    for row, (sense, side) in enumerate(zip(relaxed.senses.tolist(), relaxed.rhs.tolist(), strict=True)):
-        entries = slice(A.indptr[row], A.indptr[row + 1])
-        terms = list(zip(A.indices[entries].tolist(), map(Fraction, A.data[entries].tolist()), strict=True))
-        slack = sum((entry * point[column] for column, entry in terms), Fraction(0)) - Fraction(side)
-        if (sense == "==" and slack) or (sense == "<=" and slack > 0) or (sense == ">=" and slack < 0):
-            return False
-        if slack == 0:
-            line = [Fraction(0)] * len(between)
-            for column, entry in terms:
-                if column in between:
-                    line[between[column]] += entry
-            active.append(line)
-    return rank(active) == len(between) if between else True
-
-
-def _between_bounds(point: list[Fraction], bounds: list[tuple[float, float]]) -> list[int]:
-    return [column for column, (value, ends) in enumerate(zip(point, bounds, strict=True)) if value not in ends]

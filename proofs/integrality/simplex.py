@@ -70,3 +70,19 @@ def survey_vertices(problem: LinearProgram, formulation: str, objectives: NDArra
 def random_objectives(rng: np.random.Generator, columns: int, count: int) -> NDArray[np.int64]:
     """Draw integer objectives between -9 and 9."""
     return rng.integers(-9, 10, size=(count, columns))
+
+
+def bounded_objective(rng: np.random.Generator, program: LinearProgram) -> NDArray[np.float64]:
+    """Draw an objective that has an optimum over a relaxation with points: a sum of some rows and bounds.
+
+    By duality these are all objectives that have one: multipliers are >= 0 of ">=" rows and lower bounds, <= 0 of "<="
+    rows and upper bounds, of any sign for equations.
+    """
+    sides = [*program.senses.tolist(), *[">="] * program.n_columns, *["<="] * program.n_columns]
+    signs = np.array([{">=": 1, "<=": -1, "==": 0}[side] for side in sides])
+    given = np.isfinite(np.concatenate([program.rhs, program.lower, program.upper]))
+    drawn = rng.integers(1, 10, size=signs.size) * np.where(signs == 0, rng.choice([-1, 1], size=signs.size), signs)
+    chosen = given & (rng.random(signs.size) < program.n_columns / max(1, given.sum()))
+    multipliers = np.where(chosen, drawn, 0).astype(np.float64)
+    rows, below, above = np.split(multipliers, [program.n_rows, program.n_rows + program.n_columns])
+    return np.asarray(program.A.T @ rows + below + above)

@@ -40,18 +40,18 @@ class Polytope:
         One for each row.
     right : sequence of int or Fraction
         Right-hand sides.
-    lower, upper : int or Fraction
-        Bounds of every variable.
     names : tuple of str
         Variables.
+    lower, upper : int, Fraction or None
+        Bounds of every variable; None where only rows bound some.
     """
 
     matrix: Sequence[Sequence[Number]]
     senses: Sequence[str]
     right: Sequence[Number]
     names: tuple[str, ...]
-    lower: Number = 0
-    upper: Number = 1
+    lower: Number | None = 0
+    upper: Number | None = 1
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.names) for row in self.matrix):
@@ -80,8 +80,10 @@ class Polytope:
                 rows.append((-b, *row))
         for place in range(len(self.names)):
             unit = [int(place == other) for other in range(len(self.names))]
-            rows.append((-self.lower, *unit))
-            rows.append((self.upper, *(-value for value in unit)))
+            if self.lower is not None:
+                rows.append((-self.lower, *unit))
+            if self.upper is not None:
+                rows.append((self.upper, *(-value for value in unit)))
         return rows
 
     def contains(self, point: Sequence[Number]) -> bool:
@@ -100,17 +102,31 @@ class Polytope:
         return rank([row[1:] for row in active]) == len(self.names)
 
 
-def vertices(polytope: Polytope) -> list[Vector]:
+class TooManyVerticesError(ValueError):
+    """More vertices, or extreme rays on the way to them, than were asked for."""
+
+
+def vertices(polytope: Polytope, most: int | None = None) -> list[Vector]:
     """Enumerate all vertices exactly, in lexicographic order; empty for an empty polytope.
 
     Parameters
     ----------
     polytope : Polytope
-        Bounded by its bounds. Up to some twelve dimensions after the equalities, and a few thousand vertices.
+        It may be unbounded, but contains no line. Up to some twelve dimensions after the equalities, and a few thousand
+        vertices.
+    most : int, optional
+        Extreme rays, those at infinity included, at which the search is given up.
 
     Returns
     -------
     list of tuple of Fraction
+
+    Raises
+    ------
+    TooManyVerticesError
+        There are more than `most`, or were on the way.
+    ValueError
+        The polytope contains a line.
     """
     dimension = len(polytope.names) + 1
     span = _null_space(polytope.equalities(), dimension)
@@ -118,7 +134,7 @@ def vertices(polytope: Polytope) -> list[Vector]:
         return []
     homogeneous = [(1,) + (0,) * (dimension - 1), *polytope.inequalities()]
     rows = [_coprime([_dot(row, direction) for direction in span]) for row in homogeneous]
-    rays = _extreme_rays(sorted({row for row in rows if any(row)}), len(span))
+    rays = _extreme_rays(sorted({row for row in rows if any(row)}), len(span), most)
     points: set[Vector] = set()
     for ray in rays:
         whole = [
@@ -163,8 +179,8 @@ def _null_space(rows: list[tuple[Number, ...]], dimension: int) -> list[_Ray]:
     return basis
 
 
-def _extreme_rays(rows: list[_Ray], dimension: int) -> list[_Ray]:
-    """Return the extreme rays of the pointed cone {u : rows u >= 0} as coprime integers.
+def _extreme_rays(rows: list[_Ray], dimension: int, most: int | None) -> list[_Ray]:
+    """Return the extreme rays of the pointed cone {u : rows u >= 0} as coprime integers, at most so many.
 
     Two rays are adjacent iff no third ray lies on all the hyperplanes that both lie on.
     """
@@ -191,6 +207,8 @@ def _extreme_rays(rows: list[_Ray], dimension: int) -> list[_Ray]:
                     new = _coprime([side[good] * b - side[bad] * a for a, b in zip(good, bad, strict=True)])
                     following[new] = sum(1 << i for i, other in enumerate(done) if _dot(other, new) == 0)
         touching = following
+        if most is not None and len(touching) > most:
+            raise TooManyVerticesError(f"polytope: expected at most {most} extreme rays, got {len(touching)}")
     return list(touching)
 
 

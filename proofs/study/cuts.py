@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import floor, lcm
+from typing import Any
 
+from formulations.any_model import linear_program_of
 from formulations.base import Formulation
 from formulations.registry import formulation as formulation_named
 from ipforest.instance import PruningInstance
@@ -25,8 +27,9 @@ from proofs.integrality.vertices import Polytope, Vector, is_integral, vertices
 from proofs.study.checks import program_of
 from proofs.study.multipliers import IntegerRow, find_multipliers
 from proofs.study.problem import Problem
+from proofs.study.programs import ExactProgram
 
-__all__ = ["Cut", "Strengthened", "close", "missing_inequalities", "separate"]
+__all__ = ["Cut", "Strengthened", "close", "close_program", "missing_inequalities", "separate"]
 
 MAX_ROWS = 5
 """Rows, bounds apart, that are combined."""
@@ -194,6 +197,27 @@ def _with_cuts(polytope: Polytope, cuts: Sequence[Cut]) -> Polytope:
     )
 
 
+def close_program(model: Any) -> Strengthened:
+    """Find the inequalities that the relaxation of a small integer program lacks.
+
+    Parameters
+    ----------
+    model : pyomo.environ.ConcreteModel, linopy.Model, LinearProgram, or path of an .mps or .lp file
+        Of a dozen integer variables, say, each with a lower and an upper bound that it has or that rows imply.
+
+    Raises
+    ------
+    ValueError
+        A variable that is not integer (right-hand sides of sums with it may not be rounded) or lacks a bound.
+    """
+    program = linear_program_of(model)
+    continuous = [name for name, whole in zip(program.column_labels, program.integer, strict=True) if not whole]
+    if continuous:
+        raise ValueError(f"model: expected integer variables alone, as cuts round sums of them, got {continuous[0]}")
+    exact = ExactProgram(program)
+    return close(exact.polytope, exact.polytope_row_names)
+
+
 def missing_inequalities(formulation: str | Formulation, instance: PruningInstance, lam: object = 1) -> Strengthened:
     """Find the inequalities that a formulation's relaxation lacks on a small instance.
 
@@ -205,12 +229,16 @@ def missing_inequalities(formulation: str | Formulation, instance: PruningInstan
         Of a dozen variables, say.
     lam : number
         The relaxation does not depend on it, but the program is written with one.
+
+    Raises
+    ------
+    ValueError
+        A formulation with a budget, or with variables that `close_program` does not take.
     """
     known = formulation_named(formulation)
     if known.takes == "budget":
         raise ValueError(f"formulation: expected one without a budget, got {known.name}")
-    program = program_of(known, Problem(instance, **known.numbers(Fraction(str(lam)))), relaxed=True)
-    return close(program.polytope, program.polytope_row_names)
+    return close_program(program_of(known, Problem(instance, **known.numbers(Fraction(str(lam))))).program)
 
 
 def _integer_rows(polytope: Polytope, row_names: Sequence[str]) -> list[IntegerRow]:
@@ -228,6 +256,8 @@ def _integer_rows(polytope: Polytope, row_names: Sequence[str]) -> list[IntegerR
 
 def _bounds(polytope: Polytope) -> list[tuple[IntegerRow, IntegerRow]]:
     """Return the lower and the upper bound of each variable as rows."""
+    if polytope.lower is None or polytope.upper is None:
+        raise ValueError("polytope: expected bounds of its variables, got none of some")
     lower, upper = Fraction(polytope.lower), Fraction(polytope.upper)
     if lower.denominator > 1 or upper.denominator > 1:
         raise ValueError(f"polytope: expected integral bounds, got [{lower}, {upper}]")

@@ -18,24 +18,18 @@ from numpy.typing import NDArray
 from ipforest.results import Status
 from ipforest.solvers.highs import run
 from ipforest.solvers.linear_program import LinearProgram, Solution
+from proofs.exact import MAX_DENOMINATOR, simplest
 from proofs.integrality.vertices import Polytope, Vector, vertices
 
-__all__ = ["MAX_INTEGER_COLUMNS", "ExactProgram", "Optimum", "simplest"]
+__all__ = ["MAX_INTEGER_COLUMNS", "ExactProgram", "Optimum"]
 
 MAX_INTEGER_COLUMNS = 16
 """Programs with at most so many 0-1 columns, or as many points of integer columns, are enumerated."""
-MAX_DENOMINATOR = 10**6
 FEASIBILITY = 1e-6
 ROUNDING = Fraction(1, 2**44)
 """How far sums and products of floats may have taken a coefficient of an objective, of the largest one."""
 Row = tuple[dict[int, Fraction], str, Fraction]
 """Entries by column, sense ("==", "<=", ">=") and right-hand side."""
-
-
-def simplest(value: float) -> Fraction:
-    """Return the fraction of a denominator up to 10^6 that a float is nearest to, or the float itself if none is."""
-    simple = Fraction(value).limit_denominator(MAX_DENOMINATOR)
-    return simple if float(simple) == value else Fraction(value)
 
 
 def _in_units(values: Sequence[float], unit: Fraction) -> list[Fraction]:

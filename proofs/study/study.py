@@ -359,8 +359,9 @@ class _Look:
         return [*rows, self._fractional_optima(), *(self._missing(found) if found is not None else [])]
 
     def _missing(self, found: Refutation) -> list[Row]:
-        """Look for the inequalities that the counterexample's relaxation lacks."""
-        if self.formulation.takes == "budget":
+        """Look for the inequalities that the counterexample's relaxation lacks, if all its variables are integer."""
+        whole = checks.program_of(self.formulation, found.problem).program.integer.all()
+        if self.formulation.takes == "budget" or not whole:
             return []
         closure = missing_inequalities(self.formulation, found.problem.instance, found.problem.lam or 0)
         claim = "Chvatal-Gomory cuts cut all fractional vertices of the counterexample off"

@@ -98,6 +98,28 @@ def test_a_model_and_its_files_have_one_answer(tmp_path_factory, instance):
         assert bool(proofs.is_totally_unimodular(read)) == bool(proofs.is_totally_unimodular(model))
 
 
+def test_what_pyomo_adds_to_a_model_is_no_part_of_its_program():
+    """Ports of expanded arcs, sets of discretised time, and variables of deactivated blocks that nothing uses."""
+    from pyomo.dae import ContinuousSet
+    from pyomo.network import Arc, Port
+
+    model = pyomo_triangle()
+    model.t = ContinuousSet(bounds=(0, 1))
+    model.here = Port(initialize={"flow": model.v["a"]})
+    model.there = Port(initialize={"flow": model.v["b"]})
+    model.arc = Arc(source=model.here, destination=model.there)
+    with pytest.raises(ValueError, match=r"arc: expected variables, .* got a Arc"):
+        formulations.matrix(model)
+    pyo.TransformationFactory("network.expand_arcs").apply_to(model)
+    model.aside = pyo.Block()
+    model.aside.used, model.aside.unused = pyo.Var(bounds=(0, 1)), pyo.Var(bounds=(0.5, 1.5))
+    model.link = pyo.Constraint(expr=model.aside.used <= model.v["c"])
+    model.aside.deactivate()
+    program = formulations.matrix(model)
+    assert program.column_labels == ("v[a]", "v[b]", "v[c]", "aside.used")
+    assert program.row_labels[-2:] == ("link", "arc_expanded.flow_equality")
+
+
 def test_a_counterexample_speaks_in_names(triangle):
     for source, rows, columns in (
         (triangle, ["ab", "bc", "ca"], ["a", "b", "c"]),
@@ -131,10 +153,12 @@ def test_a_counterexample_speaks_in_names(triangle):
         ("t.lp", LP.replace("end", "sos\n s: S1:: x:1 y:2\nend"), "special ordered sets"),
         ("t.lp", LP.replace("x + 2 y", "x + [ x^2 ]/2"), "a quadratic objective"),
         ("t.lp", LP.replace("x + y <= 4", "[ x^2 ] + y <= 4"), "quadratic terms"),
+        ("t.lp", LP.replace("x ", "x[0,1] "), r"names without brackets, .* got x\[0,1\]; write the program as \.mps"),
         ("t.lp", LP.replace("binary\n y", "semi-continuous\n x"), "semi-continuous"),
+        ("t.lp", LP.replace("binary\n y", "semi\nbinary\n y\nsemi\n x"), "semi-continuous"),
         ("t.lp", LP.replace("maximize", "maximize multi-objectives"), "several objectives"),
     ],
-    ids=range(17),
+    ids=range(19),
 )
 def test_what_a_linear_program_does_not_hold_is_refused_by_name(tmp_path, capsys, name, text, message):
     path = write(tmp_path, name, text)
@@ -144,6 +168,20 @@ def test_what_a_linear_program_does_not_hold_is_refused_by_name(tmp_path, capsys
     for command in ("tu", "integral"):
         assert main([command, str(path)]) == 2
         assert "error: " in capsys.readouterr().err
+
+
+def test_a_file_that_highs_writes_is_read(tmp_path):
+    """It writes all headings, that of semi-continuous variables, too, whether or not they have any."""
+    highspy = pytest.importorskip("highspy")
+    source, target = write(tmp_path, "t.lp", LP), tmp_path / "written.lp"
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(source))
+    highs.writeModel(str(target))
+    assert "semi" in target.read_text()
+    assert formulations.matrix(target).upper.tolist() == formulations.matrix(source).upper.tolist()
+    quadratic = write(tmp_path, "t.mps", MPS.replace("ENDATA", "QUADOBJ\nENDATA"))  # without terms
+    assert formulations.matrix(quadratic).n_rows == 3
 
 
 def test_other_objects_and_bytes_are_refused(tmp_path):
@@ -166,6 +204,9 @@ def test_infeasible_nonlinear_and_several_objectives_of_a_model():
     model.second = pyo.Objective(expr=model.v["a"])
     with pytest.raises(ValueError, match="one active objective, got goal, second"):
         proofs.is_totally_unimodular(model)
+    abstract = pyo.AbstractModel()
+    with pytest.raises(ValueError, match=r"expected a ConcreteModel, got an AbstractModel; give what its create_inst"):
+        proofs.is_integral(abstract)
     model = pyomo_triangle()
     model.product = pyo.Constraint(expr=model.v["a"] * model.v["b"] <= 0)
     with pytest.raises(ValueError, match="product: expected a linear expression"):
@@ -186,18 +227,96 @@ def test_integral_only_with_a_certificate(tmp_path, triangle):
     answer = proofs.is_integral(write(tmp_path, "halves.lp", halves))
     assert not answer
     assert answer.verdict in (FRACTIONAL, OPEN)
+
+
+def test_small_relaxations_are_proved_integral_by_all_their_vertices(tmp_path):
     wheel = TRIANGLE.replace("end", " all: a + b + c <= 1\nend")
     answer = proofs.is_integral(write(tmp_path, "wheel.lp", wheel))
+    assert (answer.verdict, answer.exact, answer.certificate) == (INTEGRAL, True, None)
+    assert str(answer) == "integral: all 4 vertices, enumerated in fractions, are integral"
+    stretched = "minimize\n obj: x\nsubject to\n r: 2 x + 3 y <= 12\n s: x <= 3\n t: y <= 2\nend\n"
+    answer = proofs.is_integral(write(tmp_path, "missed.lp", stretched), objectives=0)
+    assert (answer.verdict, answer.exact) == (INTEGRAL, True)
+    answer = proofs.is_integral(write(tmp_path, "missed.lp", stretched.replace("12", "11")), objectives=0)
+    assert (answer.verdict, answer.exact) == (FRACTIONAL, True)
+
+
+def test_large_programs_without_a_certificate_stay_open():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(15), domain=pyo.Binary)
+    model.near = pyo.Constraint(range(14), rule=lambda m, i: m.x[i] + m.x[i + 1] <= 1)
+    model.twice = pyo.Constraint(expr=2 * model.x[0] <= 2)
+    model.objective = pyo.Objective(expr=-pyo.quicksum(model.x.values()))
+    answer = proofs.is_integral(model)
     assert (answer.verdict, bool(answer)) == (OPEN, False)  # integral indeed, but nothing here proves it
     assert "proves nothing" in str(answer)
 
 
-def test_an_unbounded_program_has_objectives_without_an_optimum(tmp_path):
+def test_an_unbounded_program_is_searched_by_objectives_that_have_an_optimum(tmp_path):
     cone = "minimize\n obj: x\nsubject to\n r: 2 x - 2 y <= 0\nend\n"
     answer = proofs.is_integral(write(tmp_path, "cone.lp", cone))
-    assert answer.verdict == OPEN
+    assert answer.verdict == INTEGRAL
     assert 0 < answer.unbounded < answer.visited
     assert answer.visited == answer.integral + answer.unbounded
+    model = pyo.ConcreteModel()  # each works five of seven days
+    model.x = pyo.Var(range(21), domain=pyo.NonNegativeIntegers)
+    model.day = pyo.Constraint(
+        range(21), rule=lambda m, t: pyo.quicksum(m.x[t - t % 7 + (t - k) % 7] for k in range(5)) >= 3 + t % 2
+    )
+    model.objective = pyo.Objective(expr=model.x[0])
+    answer = proofs.is_integral(model)
+    assert (answer.verdict, answer.exact) == (FRACTIONAL, True)
+
+
+def test_large_numbers_are_no_fractions():
+    """HiGHS's floats of this vertex are off by more than 1e-7; that was called a fractional vertex."""
+    rows = [
+        [3, -7, 2, 5, 1, -4],
+        [1, 8, -3, 0, 6, 2],
+        [-5, 2, 7, 1, -1, 9],
+        [4, 4, -6, 8, 3, -2],
+        [0, -3, 5, -9, 7, 1],
+        [6, 1, 1, 2, -8, 3],
+    ]
+    point = [7385524197343, 2468078563770, 6412471796719, 5663066135674, 2341471503749, 5745752232427]
+    right = [sum(a * x for a, x in zip(row, point, strict=True)) for row in rows]
+    program = formulations.LinearProgram(
+        A=np.array(rows),
+        senses=np.array(["=="] * 6),
+        rhs=np.array(right),
+        objective=np.ones(6),
+        constant=0.0,
+        lower=np.zeros(6),
+        upper=np.full(6, np.inf),
+        integer=np.zeros(6, dtype=bool),
+        row_labels=list("abcdef"),
+        column_labels=list("uvwxyz"),
+    )
+    assert proofs.is_integral(program).verdict == INTEGRAL
+
+
+def test_only_integer_variables_of_a_mixed_program_must_be_integral():
+    """The facility location form of lot sizing is integral in the setups; what is made need not be."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var([1, 2], bounds=(0, 1.5))
+    model.y = pyo.Var([1, 2], domain=pyo.Integers, bounds=(-0.5, 1.5))
+    model.setup = pyo.Constraint([1, 2], rule=lambda m, t: m.x[t] <= 1.5 * m.y[t])
+    model.objective = pyo.Objective(expr=model.y[1] - model.x[1])
+    answer = proofs.is_integral(model)
+    assert str(answer) == "integral: all 9 vertices, enumerated in fractions, are integral in the integer variables"
+    model.most = pyo.Constraint(expr=model.x[1] + model.x[2] >= 2)
+    assert set(proofs.is_integral(model).fractional) <= {"y[1]", "y[2]"}
+    for variable in model.y.values():
+        variable.domain = pyo.Reals
+    assert proofs.is_integral(model).verdict == FRACTIONAL
+
+
+def test_decimals_are_the_fractions_that_they_mean():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 1))
+    model.least = pyo.Constraint(expr=0.5 * model.x >= 0.1)
+    model.objective = pyo.Objective(expr=model.x)
+    assert str(proofs.is_integral(model)) == "fractional: a vertex has x = 1/5 (recomputed in fractions)"
 
 
 def test_the_commands_print_evidence_in_names(tmp_path, triangle, capsys):
@@ -288,6 +407,18 @@ def test_ranges_before_sides_are_refused(tmp_path):
     sides, ranges = "RHS\n RHS cap 4 need 1\n", "RANGES\n R cap 2\n"
     with pytest.raises(ValueError, match="expected RHS before RANGES"):
         formulations.matrix(write(tmp_path, "t.mps", MPS.replace(sides + ranges, ranges + sides)))
+
+
+def test_a_sense_in_a_comment_is_refused(tmp_path):
+    """PuLP writes so what it maximises; others minimise it."""
+    for text in (MPS, MPS.replace("NAME t", "NAME t\nOBJSENSE\n MAX")):
+        for sense in ("Minimize", "Maximize"):
+            file, said = write(tmp_path, "pulp.mps", f"*SENSE:{sense}\n{text}"), "MAX" in text
+            if sense == "Minimize" or said:
+                assert formulations.matrix(file).maximised == said
+            else:
+                with pytest.raises(ValueError, match="expected the sense in OBJSENSE, got it in a comment"):
+                    formulations.matrix(file)
 
 
 def test_bounds_of_binary_variables_are_read_in_two_ways_so_they_are_refused(tmp_path):

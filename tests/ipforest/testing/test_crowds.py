@@ -132,7 +132,31 @@ def with_ten_units(instance, lam):
     return closure(replace(instance, acquisition_cost=prices), lam, EVERY_NEED)
 
 
-@pytest.mark.parametrize("builder", [with_the_prices_of_the_first_example, with_ten_units])
+def with_twenty_units_an_example(instance, lam):
+    model, units = closure(instance, lam, EVERY_NEED), {}
+    for unit, example in ModelData.of(instance).pairs:
+        units.setdefault(example, []).append(unit)
+    crowded = [example for example, own in units.items() if len(own) > 20]
+    model.most = pyo.Constraint(crowded, rule=lambda m, i: pyo.quicksum(m.w[unit, i] for unit in units[i]) <= 20)
+    return model
+
+
+def with_nodes_of_six_bits(instance, lam):
+    def needs(model, data):
+        first = {}
+        for node in data.internal:
+            first.setdefault(node % 64, node)
+        model.needs = pyo.Constraint(
+            list(data.first_use), rule=lambda m, *use: m.x[first[data.first_use[use] % 64]] <= m.w[use[1:]]
+        )
+
+    return closure(instance, lam, needs)
+
+
+@pytest.mark.parametrize(
+    "builder",
+    [with_the_prices_of_the_first_example, with_ten_units, with_twenty_units_an_example, with_nodes_of_six_bits],
+)
 def test_prices_of_other_examples_and_of_many_units_are_looked_at(builder):
     assert fails(ModelledFormulation("cheap", builder), "optimum_is_that_of_all_prunings")
 
@@ -166,6 +190,20 @@ def test_a_study_looks_for_fractional_vertices_where_six_trees_share_a_unit():
     program = program_of("weak", needs, integral=True)
     row = study_of(program).relaxation()[1]
     assert (row.claim, row.holds) == ("every vertex of the relaxation is 0-1 (random objectives)", False)
+
+
+def test_a_study_looks_for_no_cuts_of_a_mixed_program():
+    """Cuts round sums of rows, which is not valid of continuous variables."""
+
+    def summed(instance, lam):
+        model = closure(instance, lam, summed_over_trees(2))
+        for variable in model.w.values():
+            variable.domain = pyo.UnitInterval
+        return model
+
+    rows = study_of(ModelledFormulation("mixed", summed)).relaxation()
+    assert [row.claim for row in rows if row.refutation is not None]
+    assert not any("cuts" in row.claim for row in rows)
 
 
 def by_arrays(instance, lam, one_node_each):

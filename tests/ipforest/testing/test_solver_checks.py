@@ -125,6 +125,19 @@ def takes_one_price_for_each_unit(instance, lam):
     return optimal(replace(instance, acquisition_cost=costs), lam).pruning
 
 
+def takes_only(kept):
+    """Make a solver that lets acquisitions cost nothing but some, which a function of the instance tells."""
+    return lambda instance, lam: (
+        optimal(replace(instance, acquisition_cost=np.where(kept(instance), instance.acquisition_cost, 0)), lam).pruning
+    )
+
+
+def forgets_the_hundredth_tree(instance, lam):
+    kept = instance.triple_tree != 99
+    ends = np.concatenate([[0], np.cumsum(kept)])[instance.indptr]
+    return optimal(replace(instance, indptr=ends, indices=instance.indices[kept]), lam).pruning
+
+
 def spoils_the_instance(instance, lam):
     instance.errors.setflags(write=True)
     instance.errors[:] = 0
@@ -189,6 +202,11 @@ def prints(instance, lam):
     print("found it")
 
 
+def prints_of_large_ones(instance, lam):
+    if instance is None or instance.n_internal > 20:
+        print("progress")
+
+
 def goes_elsewhere(instance, lam):
     os.chdir(Path(__file__).parent)
 
@@ -214,6 +232,7 @@ def leaves_a_thread(instance, lam):
     ("spoil", "what"),
     [
         (prints, "the standard output"),
+        (prints_of_large_ones, "the standard output"),
         (goes_elsewhere, "directory"),
         (writes_a_file, "directory"),
         (ignores_interrupts, "SIGINT"),
@@ -269,6 +288,9 @@ NOT_OPTIMAL = {
     "few examples": right_where(lambda instance, lam: instance.n_examples < 7),
     "third tree": drops_a_row_of_the_third_tree,
     "one price": takes_one_price_for_each_unit,
+    "64 units": takes_only(lambda instance: instance.acquisition_unit < 64),
+    "100 examples": takes_only(lambda instance: instance.acquisition_example < 100),
+    "100 trees": forgets_the_hundredth_tree,
 }
 """Solvers that say they are exact, and are not."""
 

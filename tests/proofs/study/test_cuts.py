@@ -5,11 +5,13 @@ from itertools import combinations
 from math import floor
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from reference import load_reference
 
+from formulations import ModelledFormulation
 from proofs.integrality.vertices import Polytope, is_integral, vertices
-from proofs.study.cuts import close, missing_inequalities, separate
+from proofs.study.cuts import close, close_program, missing_inequalities, separate
 from proofs.study.multipliers import IntegerRow, find_multipliers
 
 NAMES = "abcdefg"
@@ -104,6 +106,25 @@ def test_ip1_and_its_cuts_have_rank_one_on_figure_1():
 
 
 @pytest.mark.slow
+def test_any_small_integer_program_is_closed_and_a_mixed_one_is_refused():
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(5), domain=pyo.Binary)
+    model.edge = pyo.Constraint(range(5), rule=lambda m, i: m.x[i] + m.x[(i + 1) % 5] <= 1)
+    model.objective = pyo.Objective(expr=-pyo.quicksum(model.x.values()))
+    found = close_program(model)
+    assert (found.integral, found.rank) == (True, 1)
+    assert str(found.cuts[0]) == (
+        "x[0] + x[1] + x[2] + x[3] + x[4] <= 2, half of edge[0], edge[1], edge[2], edge[3], edge[4]"
+    )
+    model.mean = pyo.Var(bounds=(0, 1))  # of x[0] and x[1]; "mean <= x[1]" is half of the row, and not valid
+    model.half = pyo.Constraint(expr=2 * model.mean == model.x[0] + model.x[1])
+    with pytest.raises(ValueError, match=r"model: expected integer variables alone, as cuts round .* got mean"):
+        close_program(model)
+    mixed = ModelledFormulation("mixed", lambda instance: model, "nothing")
+    with pytest.raises(ValueError, match="integer variables alone"):
+        missing_inequalities(mixed, load_reference("figure_1_tree").instance)
+
+
 def test_random_relaxations_are_cut_to_their_integer_points():
     rng = np.random.default_rng(8)
     ranks = set()

@@ -12,12 +12,13 @@ from reference import load_reference
 import formulations
 from formulations import FORMULATIONS, Formulation, ModelData, ModelledFormulation
 from ipforest.cli import main
+from proofs.exact import simplest
 from proofs.integrality.vertices import is_integral, vertices
 from proofs.study import checks
 from proofs.study.cuts import missing_inequalities, separate
 from proofs.study.drawing import draw_refutation
 from proofs.study.problem import Problem, random_problem
-from proofs.study.programs import ExactProgram, simplest
+from proofs.study.programs import ExactProgram
 from proofs.study.refutation import Refutation, shrink
 from proofs.study.size_laws import size_law
 from proofs.study.sketch import Sketch, _below

@@ -1,0 +1,115 @@
+"""A program in fractions: the vertex that a solver's floats stand for, and all vertices of a small relaxation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ipforest.solvers.linear_program import LinearProgram
+from proofs.exact import reduced_rows, simplest
+from proofs.integrality.vertices import Polytope, TooManyVerticesError, Vector, vertices
+
+__all__ = ["ExactRows"]
+
+MAX_RANK = 200
+"""Vertices with more coordinates between their bounds are not recomputed in fractions."""
+MAX_COLUMNS, MAX_RAYS = 14, 256
+"""Of relaxations with more columns, or with more extreme rays, the vertices are not enumerated."""
+CLOSENESSES = (1e-7, 1e-10)
+"""How near to a side, as a part of the terms of its row, a solver's point may be to lie on it; one after the other."""
+Ends = tuple[Fraction | None, Fraction | None]
+
+
+@dataclass(frozen=True)
+class ExactRows:
+    """The rows and bounds of a linear program in fractions, each the simplest one that its float is nearest to.
+
+    Parameters
+    ----------
+    program : LinearProgram
+    """
+
+    program: LinearProgram
+
+    @cached_property
+    def rows(self) -> list[tuple[dict[int, Fraction], str, Fraction]]:
+        """Entries by column, sense and right-hand side; rows without a side bind nothing and are left out."""
+        A, found = self.program.A, []
+        for row, (sense, side) in enumerate(zip(self.program.senses.tolist(), self.program.rhs.tolist(), strict=True)):
+            if isfinite(side):
+                places = slice(A.indptr[row], A.indptr[row + 1])
+                entries = dict(zip(A.indices[places].tolist(), map(simplest, A.data[places].tolist()), strict=True))
+                found.append((entries, sense, simplest(side)))
+        return found
+
+    @cached_property
+    def bounds(self) -> list[Ends]:
+        """Lower and upper bound by column, None where there is none."""
+        sides = (self.program.lower.tolist(), self.program.upper.tolist())
+        lower, upper = ([simplest(each) if isfinite(each) else None for each in side] for side in sides)
+        return list(zip(lower, upper, strict=True))
+
+    def vertex(self, point: NDArray[np.float64]) -> Vector | None:
+        """Compute the vertex whose rows and bounds a solver's point meets up to rounding; None if they give none."""
+        found = (self._vertex(point.tolist(), closeness) for closeness in CLOSENESSES)
+        return next((vertex for vertex in found if vertex is not None), None)
+
+    def _vertex(self, point: Sequence[float], closeness: float) -> Vector | None:
+        exact = [_at_bound(value, ends, closeness) for value, ends in zip(point, self.bounds, strict=True)]
+        between = [column for column, value in enumerate(exact) if value is None]
+        if len(between) > MAX_RANK:
+            return None
+        active = []
+        for entries, _, side in self.rows:
+            terms = {column: float(entry) * point[column] for column, entry in entries.items()}
+            size = sum(map(abs, terms.values())) + abs(float(side))
+            if abs(sum(terms.values()) - float(side)) <= closeness * max(1.0, size):
+                known = sum((entries[column] * value for column in entries if (value := exact[column])), Fraction(0))
+                active.append([*(entries.get(column, Fraction(0)) for column in between), side - known])
+        solved, pivots = reduced_rows(active)
+        if pivots != list(range(len(between))):  # they leave a coordinate free, or contradict one another
+            return None
+        for place, column in enumerate(between):
+            exact[column] = solved[place][-1]
+        whole = tuple(value for value in exact if value is not None)
+        return whole if self._contains(whole) else None
+
+    def _contains(self, point: Vector) -> bool:
+        for value, (low, high) in zip(point, self.bounds, strict=True):
+            if (low is not None and value < low) or (high is not None and value > high):
+                return False
+        for entries, sense, side in self.rows:
+            over = sum((entry * point[column] for column, entry in entries.items()), Fraction(0)) - side
+            if (over > 0 and sense != ">=") or (over < 0 and sense != "<="):
+                return False
+        return True
+
+    def every_vertex(self) -> list[Vector] | None:
+        """Enumerate all vertices; None where there are, or may be, too many. The program contains no line."""
+        names = tuple(self.program.column_labels)
+        if len(names) > MAX_COLUMNS:
+            return None
+        rows = list(self.rows)
+        for column, (low, high) in enumerate(self.bounds):
+            rows += [({column: Fraction(1)}, ">=", low)] if low is not None else []
+            rows += [({column: Fraction(1)}, "<=", high)] if high is not None else []
+        matrix = [[entries.get(column, Fraction(0)) for column in range(len(names))] for entries, _, _ in rows]
+        senses, sides = [sense.replace("==", "=") for _, sense, _ in rows], [side for _, _, side in rows]
+        try:
+            return vertices(Polytope(matrix, senses, sides, names, None, None), MAX_RAYS)
+        except TooManyVerticesError:
+            return None
+
+
+def _at_bound(value: float, ends: Ends, closeness: float) -> Fraction | None:
+    """Return the bound that a float is at, up to rounding; None between them."""
+    return next(
+        (end for end in ends if end is not None and abs(value - float(end)) <= closeness * max(1.0, abs(float(end)))),
+        None,
+    )
