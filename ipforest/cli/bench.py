@@ -10,8 +10,6 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
-    add_folder,
-    add_seed,
     made_directory,
     new_table,
     plain_console,
@@ -77,8 +75,8 @@ def add(commands: Subparsers) -> None:
         help="trees and examples, of synthetic data; may be repeated; training has no number of trees, so that T is "
         "passed over there (default: a range of sizes)",
     )
-    add_seed(command, "seed of the synthetic forests")
-    add_folder(command, "where the CSV goes (default: the current folder)", ".")
+    command.add_seed("seed of the synthetic forests")
+    command.add_folder("where the CSV goes (default: the current folder)", ".")
 
 
 def run(options: Arguments) -> int:

@@ -18,9 +18,6 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
-    add_folder,
-    add_search_options,
-    add_seed,
     exact_number,
     made_directory,
     make_kernels_ready,
@@ -78,7 +75,7 @@ def add(commands: Subparsers) -> None:
         f"cost together; or, for {CHOSEN} and {CHOSEN_NUMBER}, a scikit-learn scorer, such as roc_auc or neg_log_loss, "
         "or sensitivity_at=0.9",
     )
-    add_folder(command, f"write {MODEL_FILE} and {REPORT_FILE} there")
+    command.add_folder(f"write {MODEL_FILE} and {REPORT_FILE} there")
     command.add_argument(
         "--dry-run", action="store_true", help="say what is made of each column and its price; train nothing"
     )
@@ -89,13 +86,13 @@ def add(commands: Subparsers) -> None:
         metavar="NAME",
         help=f"what to train: {PRUNED} (the default), {CHOSEN} or {CHOSEN_NUMBER}",
     )
-    add_search_options(command)
+    command.add_search_options()
     command.add_argument("--trees", type=positive_integer, metavar="T", help="trees of the forest (default: 100)")
     command.set_defaults(**dict.fromkeys(OF_PRUNED))
     command.add_argument(
         "--test-share", default="0.25", metavar="S", help="share of the rows held out to measure on (default: 0.25)"
     )
-    add_seed(command, "seed of the model and of what is held out")
+    command.add_seed("seed of the model and of what is held out")
 
 
 def run(options: Arguments) -> int:

@@ -11,9 +11,6 @@ from ipforest.cli.options import (
     Problem,
     Subparsers,
     add_command,
-    add_out_option,
-    add_problem_options,
-    add_search_options,
     exact_number,
     out_directory,
     print_notes,
@@ -37,18 +34,17 @@ def add(commands: Subparsers) -> None:
     command = add_command(
         commands, "prune", run, "Prune a forest within a budget, or at one lambda, with a certificate."
     )
-    add_problem_options(command)
+    command.add_problem_options()
     goal = command.add_mutually_exclusive_group(required=True)
     goal.add_argument("--budget", metavar="B", help="average cost of an example: the pruning of least error within it")
     goal.add_argument("--lam", metavar="L", help="lambda: the error rate that a unit of cost is worth")
-    add_search_options(command)
+    command.add_search_options()
     command.add_argument(
         "--certificate", action="store_true", help="write the certificate of a large problem, too (more than 16 MB)"
     )
-    add_out_option(
-        command,
+    command.add_out_option(
         "pruned.skops (a scikit-learn forest), result.json, the certificate, and the model, examples and prices that "
-        "it is about",
+        "it is about"
     )
 
 

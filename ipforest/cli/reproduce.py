@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_folder, add_number, add_seed, positive_integer
+from ipforest.cli.options import Arguments, Subparsers, add_command, positive_integer
 
 if TYPE_CHECKING:
     from ipforest.experiments.experiment import Experiment
@@ -39,7 +39,7 @@ def add(commands: Subparsers) -> None:
         help="the committed records of --page (default: notebooks/results)",
     )
     command.add_argument("--quick", action="store_true", help="small sizes and few runs: a few minutes")
-    add_seed(command, "first seed")
+    command.add_seed("first seed")
     command.add_argument(
         "--settings",
         default="ours",
@@ -47,7 +47,7 @@ def add(commands: Subparsers) -> None:
         help="of the methods: printed (as the paper says), authors (as its authors ran it) or ours, as far as --list "
         "shows them (default: ours)",
     )
-    add_number(command, "--jobs", 1, "runs at once")
+    command.add_number("--jobs", 1, "runs at once")
     command.add_argument(
         "--dask",
         metavar="ADDRESS",
@@ -60,7 +60,7 @@ def add(commands: Subparsers) -> None:
         metavar="N",
         help="begin no run after N minutes; the table is of the finished ones",
     )
-    add_folder(command, "where the files go (default: reproduced)", "reproduced")
+    command.add_folder("where the files go (default: reproduced)", "reproduced")
 
 
 def run(options: Arguments) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ipforest._internal.words import some_of
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_list, nonnegative_integer
+from ipforest.cli.options import Arguments, Subparsers, add_command, nonnegative_integer
 from ipforest.cli.saved_models import add_mixture_option, add_model_options, mixed, read_model, using
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def add(commands: Subparsers) -> None:
         "before more is known is listed, to be ordered at once; --max-rounds says how often to wait.",
     )
     add_model_options(command)
-    add_list(command, "--known", "NAME=VALUE", "values that are free", [])
+    command.add_list("--known", "NAME=VALUE", "values that are free", [])
     command.add_argument("--max-cost", metavar="COST", help="the most to pay in all")
     command.add_argument("--max-rounds", type=int, metavar="N", help="how often to wait for delayed values at most")
     add_mixture_option(command, "which is that of --key")
