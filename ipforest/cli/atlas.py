@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, out_directory, progress_of
+from ipforest.cli.options import Arguments, Parser, out_directory, progress_of
+
+DESCRIPTION = "Variants of the pruning problem: which relaxations are integral."
 
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(commands, "atlas", run, "Variants of the pruning problem: which relaxations are integral.")
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument(
         "variants",
         nargs="*",

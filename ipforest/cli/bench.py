@@ -8,8 +8,7 @@ from typing import Any
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
     Arguments,
-    Subparsers,
-    add_command,
+    Parser,
     made_directory,
     new_table,
     plain_console,
@@ -49,16 +48,14 @@ OF_TRAINING = (
 SHORT_NAMES = {"LightGBM CEGB, 16 settings": "CEGB grid", "LightGBM CEGB, 16 settings, all rounds": "CEGB grid, all"}
 """What fits a line of 80 columns."""
 
+DESCRIPTION = (
+    "Measure seconds and peak memory on synthetic or fitted forests; OR-Tools on the same if "
+    "$IPFOREST_ORTOOLS_PYTHON names a Python that has it."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "bench",
-        run,
-        "Measure seconds and peak memory on synthetic or fitted forests; OR-Tools on the same if "
-        "$IPFOREST_ORTOOLS_PYTHON names a Python that has it.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument(
         "what",
         choices=("solvers", "path", "forest", "boosting", "training"),

@@ -8,14 +8,13 @@ from contextlib import redirect_stdout
 from typing import Any
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, made_directory, progress_of
+from ipforest.cli.options import Arguments, Parser, made_directory, progress_of
+
+DESCRIPTION = "Solve small random problems by every method and compare in exact arithmetic."
 
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands, "crosscheck", run, "Solve small random problems by every method and compare in exact arithmetic."
-    )
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_number("--instances", 500, "how many problems")
     command.add_seed("seed of the problems")
     command.add_list(

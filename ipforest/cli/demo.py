@@ -12,8 +12,7 @@ from ipforest._internal.words import plain
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
     Arguments,
-    Subparsers,
-    add_command,
+    Parser,
     exact_number,
     make_kernels_ready,
     new_table,
@@ -33,16 +32,14 @@ if TYPE_CHECKING:
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 """Budgets of the comparison, as shares of what the unpruned forest costs."""
 
+DESCRIPTION = (
+    "Train a random forest, prune it optimally, pick a pruning within a budget, and compare with other methods "
+    "over seeds."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "demo",
-        run,
-        "Train a random forest, prune it optimally, pick a pruning within a budget, and compare with other methods "
-        "over seeds.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_data_options()
     command.add_argument(
         "--budget", metavar="B", help="average cost per example (default: half of what the whole forest costs)"

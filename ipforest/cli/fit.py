@@ -16,8 +16,7 @@ from ipforest.cli.exit_codes import DONE
 from ipforest.cli.learning_table import add_table_options, read_table
 from ipforest.cli.options import (
     Arguments,
-    Subparsers,
-    add_command,
+    Parser,
     exact_number,
     made_directory,
     make_kernels_ready,
@@ -49,18 +48,16 @@ TOTAL_COST = "total-cost"
 MAX_IDLE_SHOWN = 30
 """So many columns that nothing needs are told by name; the report has all."""
 
+DESCRIPTION = (
+    "Train a model within a budget on a table; save it, and say what it buys and its error on rows held out. "
+    f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} and {CHOSEN_NUMBER} grow with prices, prune, and "
+    "stop buying when going on is not worth it; their error is usually lower, and they take longer. --search, "
+    f"--time-limit and --trees are for {PRUNED} alone."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "fit",
-        run,
-        "Train a model within a budget on a table; save it, and say what it buys and its error on rows held out. "
-        f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} and {CHOSEN_NUMBER} grow with prices, prune, and "
-        "stop buying when going on is not worth it; their error is usually lower, and they take longer. --search, "
-        f"--time-limit and --trees are for {PRUNED} alone.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     add_table_options(command, required=True)
     command.add_argument("--budget", metavar="B", help="what an example may cost on average")
     command.add_argument(

@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.learning_table import add_table_options, read_table
-from ipforest.cli.options import Arguments, Subparsers, add_command, progress_of, warnings_as_notes
+from ipforest.cli.options import Arguments, Parser, progress_of, warnings_as_notes
 
 if TYPE_CHECKING:
     from ipforest.datasets import Dataset
 
+DESCRIPTION = (
+    "Compare methods on data sets by one protocol: train, validation and test parts per seed, everything chosen on "
+    "validation. Goes on where an earlier run in the same folder stopped; writes CSV, JSON and PNG. With --csv and "
+    "--target, on your own table."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "frontier",
-        run,
-        "Compare methods on data sets by one protocol: train, validation and test parts per seed, everything chosen on "
-        "validation. Goes on where an earlier run in the same folder stopped; writes CSV, JSON and PNG. With --csv and "
-        "--target, on your own table.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument("data", nargs="*", metavar="DATA", help="data sets: bundled, or files of $IPFOREST_DATA")
     add_table_options(command, required=False)
     command.set_defaults(class_costs=None)

@@ -7,15 +7,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, out_directory, progress_of
+from ipforest.cli.options import Arguments, Parser, out_directory, progress_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+DESCRIPTION = "The instance library: 40 problems with certified optima."
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(commands, "instances", run, "The instance library: 40 problems with certified optima.")
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument(
         "action", choices=("make", "check", "table"), help="make the files, verify them, or try solvers"
     )

@@ -37,7 +37,6 @@ N_SEEDS = 1 << 32
 """Seeds are below this."""
 
 Arguments: TypeAlias = argparse.Namespace
-Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 class Parser(argparse.ArgumentParser):
@@ -96,15 +95,6 @@ class Parser(argparse.ArgumentParser):
             "--time-limit", type=seconds, default=10.0, metavar="S", help="seconds of branch and bound (default: 10)"
         )
         self.add_argument("--max-cost", metavar="C", help="the most that any one example may pay")
-
-
-def add_command(commands: Subparsers, name: str, run: Any, description: str) -> Parser:
-    """Describe a command with the options that all have."""
-    command = commands.add_parser(name, help=description, description=description)
-    command.set_defaults(run=run)
-    command.add_argument("--json", action="store_true", help="print JSON in place of a table")
-    command.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    return command
 
 
 def add_own_options(own: Any) -> None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
     Arguments,
+    Parser,
     Problem,
-    Subparsers,
-    add_command,
     exact_number,
     out_directory,
     print_notes,
@@ -28,12 +27,11 @@ if TYPE_CHECKING:
 LARGE = 2_000_000
 """Triples from which on a certificate, 8 bytes or more per triple, is written only when it is asked for."""
 
+DESCRIPTION = "Prune a forest within a budget, or at one lambda, with a certificate."
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands, "prune", run, "Prune a forest within a budget, or at one lambda, with a certificate."
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_problem_options()
     goal = command.add_mutually_exclusive_group(required=True)
     goal.add_argument("--budget", metavar="B", help="average cost of an example: the pruning of least error within it")

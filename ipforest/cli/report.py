@@ -7,19 +7,17 @@ import math
 from pathlib import Path
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, nonnegative_integer
+from ipforest.cli.options import Arguments, Parser, add_format_options, nonnegative_integer
 from ipforest.cli.saved_models import add_examples_option, add_model_options, read_labelled, read_model, using
 
+DESCRIPTION = (
+    "Measure a saved model on a table of examples that it has not seen: error, AUC, log loss, calibration and cost "
+    "with bootstrap intervals, what is bought for which class, and in how many rounds."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "report",
-        run,
-        "Measure a saved model on a table of examples that it has not seen: error, AUC, log loss, calibration and cost "
-        "with bootstrap intervals, what is bought for which class, and in how many rounds.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     add_model_options(command)
     add_examples_option(command)
     command.add_argument("--target", required=True, metavar="COLUMN", help="column that holds what is true")

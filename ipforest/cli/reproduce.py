@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, positive_integer
+from ipforest.cli.options import Arguments, Parser, positive_integer
 
 if TYPE_CHECKING:
     from ipforest.experiments.experiment import Experiment
@@ -17,16 +17,14 @@ if TYPE_CHECKING:
 CONNECTION_SECONDS = 10
 """How long a cluster may take to answer."""
 
+DESCRIPTION = (
+    "Redo a table or figure of a paper, its figures with ours, or an experiment of this package; write CSV, JSON "
+    "and PNG, and go on where an earlier run in the same folder stopped."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "reproduce",
-        run,
-        "Redo a table or figure of a paper, its figures with ours, or an experiment of this package; write CSV, JSON "
-        "and PNG, and go on where an earlier run in the same folder stopped.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument("name", nargs="?", metavar="NAME", help="PAPER/PART, as --list shows them")
     command.add_argument("--list", action="store_true", help="list the experiments, and what of each is done")
     command.add_argument(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, out_directory, plain_console, progress_of
+from ipforest.cli.options import Arguments, Parser, out_directory, plain_console, progress_of
+
+DESCRIPTION = "Ask everything about a formulation: is it right, how strong, how large."
 
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands, "study", run, "Ask everything about a formulation: is it right, how strong, how large."
-    )
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument(
         "formulation",
         metavar="NAME | FILE.py:NAME",
