@@ -20,7 +20,7 @@ from ipforest.experiments.options import Option
 from ipforest.experiments.paper_data import PaperData
 from ipforest.experiments.parts import Parts
 from ipforest.experiments.routed_examples import RoutedExamples
-from ipforest.experiments.rows import grouped, mean_and_deviation, panels
+from ipforest.experiments.rows import draw_line, grouped, mean_and_deviation, panels
 from ipforest.growing.acquisition import Charge
 from ipforest.learners import (
     BudgetPrune,
@@ -229,17 +229,9 @@ def draw_curves(rows: list[Record], panel: str, title: str, style: str | None = 
     for name, of_panel, axes in parts:
         for key, curve in grouped(of_panel, *keys).items():
             colour, line = looks[key]
-            axes.errorbar(
-                [row["cost"] for row in curve],
-                [row["error"] for row in curve],
-                yerr=[row["error_sd"] for row in curve],
-                color=colour,
-                linestyle=line,
-                marker=".",
-                capsize=2,
-                linewidth=1.4,
-                label=", ".join(str(part) for part in key if part != ""),
-            )
+            style = {"color": colour, "linestyle": line, "marker": ".", "capsize": 2, "linewidth": 1.4}
+            label = ", ".join(str(part) for part in key if part != "")
+            draw_line(axes, curve, "cost", "error", spread="error_sd", label=label, **style)
         least = min(row["error"] for row in of_panel)
         axes.set(title=str(name), xlabel="average cost of a test example", ylabel="test error")
         axes.set_ylim(least - 0.01, least + SHOWN_RISE)

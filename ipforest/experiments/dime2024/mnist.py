@@ -13,7 +13,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.experiments.acquisition import Purchases
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.neural_acquisition import MutualInformationSelection, Training
-from ipforest.experiments.rows import grouped
+from ipforest.experiments.rows import draw_line, grouped
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 
 BUDGETS = tuple(range(1, 11))
@@ -92,7 +92,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     axes = figure.add_subplot()
     for (method,), line in grouped(rows, "method").items():
         style = "kx" if method == PRINTED else ".-"
-        axes.plot([row["pixels"] for row in line], [row["accuracy"] for row in line], style, label=method)
+        draw_line(axes, line, "pixels", "accuracy", style, label=method)
     axes.set(xlabel="pixels per image", ylabel="accuracy, %", title="MNIST")
     axes.legend(fontsize=8)
     return figure

@@ -19,7 +19,7 @@ from ipforest.experiments.neural_acquisition import (
     MutualInformationSelection,
     NeuralAcquisition,
 )
-from ipforest.experiments.rows import grouped, mean_and_error
+from ipforest.experiments.rows import draw_line, grouped, mean_and_error
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 
 BUDGETS = tuple(range(1, 11))
@@ -99,7 +99,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     axes = figure.add_subplot()
     for (method,), line in grouped((row for row in rows if row["features"] != "mean"), "method").items():
         style = "k--" if method == PRINTED else ".-"
-        axes.plot([row["features"] for row in line], [row["area"] for row in line], style, label=method)
+        draw_line(axes, line, "features", "area", style, label=method)
     axes.set(xlabel="features per example", ylabel="area under the ROC curve, %", title="spam")
     axes.legend(fontsize=8)
     return figure

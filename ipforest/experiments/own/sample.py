@@ -17,7 +17,7 @@ from ipforest.experiments.budgetrf2015.table1 import TREES as PRINTED_TREES
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.metrics import error_rate
-from ipforest.experiments.rows import averaged, grouped
+from ipforest.experiments.rows import averaged, draw_line, grouped
 from ipforest.learners import BudgetRF
 from ipforest.learners.budget_rf import GreedyGrowth
 from ipforest.learners.staged import first_trees, staged_costs
@@ -119,7 +119,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     for number, (key, curve) in enumerate(grouped(rows, "method", "variant", "examples").items()):
         label = ", ".join(map(str, key))
         line = "-" if number < N_COLOURS else "--"
-        axes.plot([row["share"] for row in curve], [row["error"] for row in curve], line, marker=".", label=label)
+        draw_line(axes, curve, "share", "error", line, marker=".", label=label)
     for (method,) in grouped(rows, "method"):
         shares, errors = zip(*PRINTED["forest", method], strict=True)
         axes.plot(shares, errors, "k:", marker="x", label=f"{method}, paper")
