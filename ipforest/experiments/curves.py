@@ -229,9 +229,16 @@ def draw_curves(rows: list[Record], panel: str, title: str, style: str | None = 
     for name, of_panel, axes in parts:
         for key, curve in grouped(of_panel, *keys).items():
             colour, line = looks[key]
-            style = {"color": colour, "linestyle": line, "marker": ".", "capsize": 2, "linewidth": 1.4}
             label = ", ".join(str(part) for part in key if part != "")
-            draw_line(axes, curve, "cost", "error", spread="error_sd", label=label, **style)
+            look: dict[str, Any] = {
+                "color": colour,
+                "linestyle": line,
+                "marker": ".",
+                "capsize": 2,
+                "linewidth": 1.4,
+                "label": label,
+            }
+            draw_line(axes, curve, "cost", "error", spread="error_sd", **look)
         least = min(row["error"] for row in of_panel)
         axes.set(title=str(name), xlabel="average cost of a test example", ylabel="test error")
         axes.set_ylim(least - 0.01, least + SHOWN_RISE)
