@@ -302,7 +302,8 @@ def own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list
         raise ValueError(f"{options.examples}: expected at least one example, got none")
     notes = []
     if forest.feature_names is None or not has_names(X):
-        notes.append(f"columns of {options.examples} are matched to the features by position: {_nameless(forest)}")
+        reason = "the model has no feature names" if forest.feature_names is None else "they have no names"
+        notes.append(f"columns of {options.examples} are matched to the features by position: {reason}")
     if options.prices is None:
         return forest, X, FeatureCosts.uniform(forest.n_features), "features", notes
     names = forest.feature_names or (tuple(X.columns) if has_names(X) else None)
@@ -338,10 +339,6 @@ def print_notes(problem: Problem) -> None:
     """Say on standard error what was taken by position."""
     for note in problem.notes:
         print_note(note)
-
-
-def _nameless(forest: Forest) -> str:
-    return "the model has no feature names" if forest.feature_names is None else "they have no names"
 
 
 def positive_integer(text: str) -> int:

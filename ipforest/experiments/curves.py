@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray, nearest_places
 from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
@@ -134,7 +134,7 @@ def _spread(model: Any, n_points: int) -> Iterable[Pruning]:
     optimal = isinstance(model, BudgetPrune)
     values = np.array([float(cost) for cost in (model.path_ if optimal else model.sequence_).costs])
     levels = np.linspace(values.min(), values.max(), n_points)
-    places = sorted({int(np.argmin(np.abs(values - level))) for level in levels})
+    places = nearest_places(values, levels)
     return (model.path_.pruning_at(place) if optimal else model.sequence_.prunings[place] for place in places)
 
 

@@ -243,7 +243,8 @@ def _compare_where_it_answers(case: _Case, probes: _Probes, value: Any) -> None:
 
     Trees take what the model takes, but for infinite values and those that are too large for their dtype.
     """
-    if not probes.nodes.size or _is_infinite(value, probes.trees):
+    is_infinite = isinstance(value, float) and abs(value) > float(np.finfo(probes.trees.dtype).max)
+    if not probes.nodes.size or is_infinite:
         return
     values = [value] * probes.nodes.size
     if not _is_refused(case, probes.table(case.X, values)):
@@ -254,10 +255,6 @@ def _compare_where_it_answers(case: _Case, probes: _Probes, value: Any) -> None:
         values = [value] * some.nodes.size
         if not _is_refused(case, some.table(case.X, values)):
             _compare(case, some, values)
-
-
-def _is_infinite(value: Any, trees: Trees) -> bool:
-    return isinstance(value, float) and abs(value) > float(np.finfo(trees.dtype).max)
 
 
 def _is_refused(case: _Case, X: Any) -> bool:
