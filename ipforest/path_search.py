@@ -11,7 +11,7 @@ flow lives on a forest of trees: what a cut keeps and the rest go on from their 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -189,7 +189,7 @@ class PathSearch:
         """Turn what is found into a path; what an interruption may have spoilt is checked."""
         still_open = [*cut.open, *self._outside]
         status = Status.OPTIMAL if not still_open else Status.FEASIBLE if self._ended else Status.INTERRUPTED
-        subproblems = _by_rising_lambda([*cut.done, *still_open])
+        subproblems = sorted([*cut.done, *still_open], key=lambda each: -each.nodes.start)  # by rising lambda
         _require_no_fault(division_fault(cut.host, subproblems[::-1]))
         path = _assemble(self._instance, cut, subproblems, status)
         if path.flow is not None and (self._n_runs > 1 or not self._ended):
@@ -306,10 +306,6 @@ def _require_no_fault(fault: str | None) -> None:
             f"search: expected subproblems and a flow that prove the path, got: {fault}; start a new search, "
             "without the file of this one"
         )
-
-
-def _by_rising_lambda(subproblems: Iterable[Subproblem]) -> list[Subproblem]:
-    return sorted(subproblems, key=lambda subproblem: -subproblem.nodes.start)
 
 
 def _checked_range(lam_range: tuple[object, object]) -> tuple[Fraction, Fraction]:

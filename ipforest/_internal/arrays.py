@@ -141,6 +141,11 @@ def evenly_spread(n: int, most: int) -> IntArray:
     return np.linspace(0, n - 1, min(n, most)).round().astype(np.int64)
 
 
+def nearest_places(values: FloatArray, levels: FloatArray) -> list[int]:
+    """Find the places of the values that are nearest to some levels, each once, ascending."""
+    return sorted({int(np.argmin(np.abs(values - level))) for level in levels})
+
+
 def is_ascending(values: npt.NDArray[np.integer[Any]]) -> bool:
     """Return whether each entry exceeds the one before; compared, as differences can wrap around."""
     return bool(np.all(values[1:] > values[:-1]))

@@ -295,7 +295,8 @@ def _require_numbers(X: Any, estimator: Any, brought: Any) -> None:
     for name, count in Counter(names).items():
         if count > 1:
             raise ValueError(f"X: expected each column once, got {name!r} {count} times; rename the columns")
-    are_real = {dtype: _are_real(dtype) for dtype in set(frame.dtypes)}
+    of = pd.api.types
+    are_real = {kind: of.is_numeric_dtype(kind) and not of.is_complex_dtype(kind) for kind in set(frame.dtypes)}
     for place in np.flatnonzero([not are_real[dtype] for dtype in frame.dtypes]).tolist():
         name, column = names[place], frame.iloc[:, place]
         if np.iscomplexobj(column):
@@ -309,11 +310,6 @@ def _require_numbers(X: Any, estimator: Any, brought: Any) -> None:
                 DATES if isinstance(cell, date | time | timedelta | pd.Period) else _advice(brought, name, estimator)
             )
             raise ValueError(f"X: expected numbers, got {cell!r} in column {name!r}; {advice}")
-
-
-def _are_real(dtype: Any) -> bool:
-    """Tell whether columns of a dtype hold real numbers, or nothing."""
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
 
 
 def _words(X: Any) -> pd.DataFrame:

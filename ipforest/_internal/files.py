@@ -35,7 +35,8 @@ def write_file(path: str | Path, write: Callable[[Path], object]) -> Path:
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         write(temporary)
-        _flush(temporary)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())  # so that no crash leaves the new name without the content
         temporary.replace(path)
     except OSError as problem:
         raise OSError(
@@ -55,9 +56,3 @@ def write_text(path: str | Path, text: str) -> Path:
 def write_figure(path: str | Path, figure: Any) -> Path:
     """Write a figure of matplotlib whole or not at all; see `write_file`."""
     return write_file(path, lambda temporary: figure.savefig(temporary, dpi=150, bbox_inches="tight"))
-
-
-def _flush(path: Path) -> None:
-    """Wait until the content is on the disk, so that no crash leaves the new name without it."""
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())

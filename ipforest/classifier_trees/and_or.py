@@ -14,7 +14,7 @@ from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.lambdas import check_lambdas, geometric_grid, swept_lambdas
 from ipforest.classifier_trees.classifier_tree import TERMINAL, ClassifierTree
 from ipforest.classifier_trees.objective import distinct
-from ipforest.classifier_trees.smooth_losses import LogisticLoss
+from ipforest.classifier_trees.smooth_losses import LOGISTIC
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator, Examples, check_class_weight
 from ipforest.estimator.checks import check_each
 from ipforest.settings import Grouped, Settings, checked
@@ -125,7 +125,7 @@ class _Cascade:
     ) -> None:
         self.phi, self.target, self.weight, self.price, self.stages = phi, target, weight, price, stages
         self.positive = target > 0
-        self.loss = LogisticLoss()
+        self.loss = LOGISTIC
 
     def grid(self, size: int) -> list[float]:
         """Return lambdas below the one from which on no weight alone pays."""

@@ -15,7 +15,7 @@ from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.objective import NodeProblem, Objective
 from ipforest.classifier_trees.relaxation import CostBound
-from ipforest.classifier_trees.smooth_losses import SquaredLoss
+from ipforest.classifier_trees.smooth_losses import SQUARED
 from ipforest.estimator.checks import check_choice, check_each, check_integer, check_not_negative, check_share
 from ipforest.settings import Settings, checked
 
@@ -247,7 +247,7 @@ Minimiser = Callable[[_Block, _Bound], _Block]
 
 def _minimiser(problem: NodeProblem, settings: DescentSettings) -> Minimiser:
     """Choose how to minimise over one node, auxiliary variables fixed: by the closed form where there is one."""
-    if problem.is_leaf and isinstance(problem.objective.loss, SquaredLoss):
+    if problem.is_leaf and problem.objective.loss == SQUARED:
         return _ClosedForm(problem)
     return _ConjugateGradient(problem, settings.max_gradient_steps)
 
@@ -284,7 +284,7 @@ class _ClosedForm:
         goal, problem = self.problem.objective, self.problem
         free = _free(problem, bound)
         squares = goal.resources.squares(block.coef)[:, 0]
-        by_squares = bound.cost(squares, problem.arrival, problem.leaving)[1]
+        by_squares = bound.cost.at(squares, problem.arrival, problem.leaving)[1]
         diagonal = goal.ridge + 2 * goal.lam * (goal.resources.needs @ by_squares)[free]
         if goal.rho:
             diagonal = diagonal + goal.rho / bound.gamma[free]
@@ -358,7 +358,7 @@ class RestrictedBound:
     def diagonal(self, coef: FloatArray) -> FloatArray:
         """Compute the curvature of the bound's quadratic terms, shape (n_free,)."""
         squares = self.members @ coef[self.free] ** 2
-        by_squares = self.cost(squares, self.problem.arrival, self.problem.leaving)[1]
+        by_squares = self.cost.at(squares, self.problem.arrival, self.problem.leaving)[1]
         return np.asarray(self.own + 2 * self.problem.objective.lam * (self.needs @ by_squares))
 
     def __call__(self, parameters: FloatArray) -> tuple[float, FloatArray]:

@@ -204,7 +204,7 @@ class NodeProblem:
         weight = goal.share * self.reach
         own, slope = goal.loss.value(score, goal.target), goal.loss.derivative(score, goal.target)
         if self.is_leaf:
-            value, by_squares, _, _ = bound(squares, self.arrival, self.leaving)
+            value, by_squares, _, _ = bound.at(squares, self.arrival, self.leaving)
             weighted = goal.sample_weight * weight
             return float(weighted @ own) + goal.lam * value, weighted * slope, 0.0, goal.lam * by_squares
         up = expit(score - threshold)
@@ -213,7 +213,7 @@ class NodeProblem:
         counted = leaves if goal.exits_pay else np.ones(score.size)
         expected = counted * own + up * self.upper.loss + (1 - up) * self.lower.loss
         arrival, leaving = self._shares(weight, up)
-        value, by_squares, by_arrival, by_leaving = bound(squares, arrival, leaving)
+        value, by_squares, by_arrival, by_leaving = bound.at(squares, arrival, leaving)
         by_up = self.upper.loss - self.lower.loss
         if goal.exits_pay:
             by_up = by_up + sign * own

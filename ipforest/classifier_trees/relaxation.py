@@ -7,27 +7,33 @@ turn never raises the relaxed cost.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import BoolArray, FloatArray
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.resources import Resources
 
+Bounded: TypeAlias = tuple[float, FloatArray, FloatArray, FloatArray]
 
-class CostBound(Protocol):
-    """Upper bound of the relaxed cost as a function of one node's squared weights and of where examples go."""
 
-    @property
-    def locked(self) -> BoolArray:
-        """Return which resources have eta = 0: weights of this node that need them stay 0, shape (n_resources,)."""
+@dataclass(frozen=True, slots=True)
+class CostBound:
+    """Upper bound of the relaxed cost as a function of one node's squared weights and of where examples go.
 
-    def __call__(
-        self, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
-    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        """Compute the bound and its derivatives by the squares, the arrival shares and the exit shares."""
+    Parameters
+    ----------
+    locked : ndarray of bool, shape (n_resources,)
+        Resources of eta = 0: weights of this node that need them stay 0.
+    at : callable (squares, arrival, leaving) -> tuple
+        The bound and its derivatives by the squares, the arrival shares and the exit shares.
+    """
+
+    locked: BoolArray
+    at: Callable[[FloatArray, FloatArray, FloatArray], Bounded]
 
 
 class RelaxedCost(Protocol):
@@ -77,30 +83,15 @@ class PathCost:
         prices = self.resources.prices
         slope = prices[:, None] * np.divide(0.5, eta, out=np.zeros_like(eta), where=eta > 0)
         fixed = (slope * paid).sum(axis=0) + 0.5 * prices @ eta
-        return _PathBound((eta == 0).any(axis=1) & (prices > 0), slope, fixed, np.flatnonzero(below))
+        exits = np.flatnonzero(below)
 
+        def at(squares: FloatArray, arrival: FloatArray, leaving: FloatArray) -> Bounded:
+            of_exit, share = squares @ slope + fixed, leaving[exits]
+            by_leaving = np.zeros_like(leaving)
+            by_leaving[exits] = of_exit
+            return float(of_exit @ share), slope @ share, np.zeros_like(arrival), by_leaving
 
-@dataclass(frozen=True, slots=True)
-class _PathBound:
-    """Bound over the exits below one node: each costs ``squares @ slope + fixed``.
-
-    `slope` has shape (n_resources, n_exits), `fixed` holds what the auxiliary variables and other nodes on the path
-    come to.
-    """
-
-    locked: BoolArray
-    slope: FloatArray
-    fixed: FloatArray
-    exits: IntArray
-
-    def __call__(
-        self, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
-    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        of_exit = squares @ self.slope + self.fixed
-        by_leaving = np.zeros_like(leaving)
-        by_leaving[self.exits] = of_exit
-        share = leaving[self.exits]
-        return float(of_exit @ share), self.slope @ share, np.zeros_like(arrival), by_leaving
+        return CostBound((eta == 0).any(axis=1) & (prices > 0), at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,27 +113,12 @@ class StageCost:
             eta[eta == 0] = 1
         prices = self.resources.prices
         slope = 0.5 * np.divide(prices, eta, out=np.zeros_like(eta), where=eta > 0)
-        return _StageBound((eta == 0) & (prices > 0), slope, slope @ squares, 0.5 * float(prices @ eta), node)
+        others, fixed = slope @ squares, 0.5 * float(prices @ eta)
 
+        def at(squares: FloatArray, arrival: FloatArray, leaving: FloatArray) -> Bounded:
+            of_node = others.copy()
+            of_node[node] = squares @ slope
+            value = float(of_node @ arrival**2) + fixed
+            return value, slope * arrival[node] ** 2, 2 * arrival * of_node, np.zeros_like(leaving)
 
-@dataclass(frozen=True, slots=True)
-class _StageBound:
-    """Bound over all nodes: ``of_node @ arrival**2 + fixed``, where `of_node` is ``squares @ slope`` for each node.
-
-    `slope` has shape (n_resources,); `fixed` is what the auxiliary variables come to.
-    """
-
-    locked: BoolArray
-    slope: FloatArray
-    of_node: FloatArray
-    fixed: float
-    node: int
-
-    def __call__(
-        self, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
-    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        of_node = self.of_node.copy()
-        of_node[self.node] = squares @ self.slope
-        value = float(of_node @ arrival**2) + self.fixed
-        by_squares = self.slope * arrival[self.node] ** 2
-        return value, by_squares, 2 * arrival * of_node, np.zeros_like(leaving)
+        return CostBound((eta == 0) & (prices > 0), at)

@@ -142,11 +142,16 @@ def _told(problem: BaseException) -> str:
 
 
 def build_parser() -> ArgumentParser:
-    """Describe all commands and their options."""
+    """Describe all commands: each module has a DESCRIPTION, its options (`add`), and what it does (`run`)."""
     from ipforest.cli.options import Parser
 
     parser = Parser(prog="ipforest", description="Prune tree ensembles to a feature budget, provably optimally.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        import_module(f"ipforest.cli.{command}").add(commands)
+    for name in COMMANDS:
+        module = import_module(f"ipforest.cli.{name}")
+        command = commands.add_parser(name, help=module.DESCRIPTION, description=module.DESCRIPTION)
+        command.set_defaults(run=module.run)
+        command.add_argument("--json", action="store_true", help="print JSON in place of a table")
+        command.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        module.add(command)
     return parser

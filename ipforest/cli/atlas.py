@@ -5,30 +5,22 @@ from __future__ import annotations
 import json
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_number,
-    add_out_option,
-    add_seed,
-    out_directory,
-    progress_of,
-)
+from ipforest.cli.options import Arguments, Parser, out_directory, progress_of
+
+DESCRIPTION = "Variants of the pruning problem: which relaxations are integral."
 
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(commands, "atlas", run, "Variants of the pruning problem: which relaxations are integral.")
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument(
         "variants",
         nargs="*",
         metavar="NAME",
         help="variants (default: all), or FILE.py:NAME of one that a file registers or defines; the file is run",
     )
-    add_number(command, "--problems", 16, "random problems for each")
-    add_seed(command, "seed of the problems")
-    add_out_option(command, "atlas.md and the smallest fractional vertex of each variant that has one")
+    command.add_number("--problems", 16, "random problems for each")
+    command.add_seed("seed of the problems")
+    command.add_out_option("atlas.md and the smallest fractional vertex of each variant that has one")
 
 
 def run(options: Arguments) -> int:

@@ -8,10 +8,7 @@ from typing import Any
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
     Arguments,
-    Subparsers,
-    add_command,
-    add_folder,
-    add_seed,
+    Parser,
     made_directory,
     new_table,
     plain_console,
@@ -51,16 +48,14 @@ OF_TRAINING = (
 SHORT_NAMES = {"LightGBM CEGB, 16 settings": "CEGB grid", "LightGBM CEGB, 16 settings, all rounds": "CEGB grid, all"}
 """What fits a line of 80 columns."""
 
+DESCRIPTION = (
+    "Measure seconds and peak memory on synthetic or fitted forests; OR-Tools on the same if "
+    "$IPFOREST_ORTOOLS_PYTHON names a Python that has it."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "bench",
-        run,
-        "Measure seconds and peak memory on synthetic or fitted forests; OR-Tools on the same if "
-        "$IPFOREST_ORTOOLS_PYTHON names a Python that has it.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument(
         "what",
         choices=("solvers", "path", "forest", "boosting", "training"),
@@ -77,8 +72,8 @@ def add(commands: Subparsers) -> None:
         help="trees and examples, of synthetic data; may be repeated; training has no number of trees, so that T is "
         "passed over there (default: a range of sizes)",
     )
-    add_seed(command, "seed of the synthetic forests")
-    add_folder(command, "where the CSV goes (default: the current folder)", ".")
+    command.add_seed("seed of the synthetic forests")
+    command.add_folder("where the CSV goes (default: the current folder)", ".")
 
 
 def run(options: Arguments) -> int:

@@ -8,35 +8,23 @@ from contextlib import redirect_stdout
 from typing import Any
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_folder,
-    add_list,
-    add_number,
-    add_seed,
-    made_directory,
-    progress_of,
-)
+from ipforest.cli.options import Arguments, Parser, made_directory, progress_of
+
+DESCRIPTION = "Solve small random problems by every method and compare in exact arithmetic."
 
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands, "crosscheck", run, "Solve small random problems by every method and compare in exact arithmetic."
-    )
-    add_number(command, "--instances", 500, "how many problems")
-    add_seed(command, "seed of the problems")
-    add_list(
-        command,
+def add(command: Parser) -> None:
+    """Describe its options."""
+    command.add_number("--instances", 500, "how many problems")
+    command.add_seed("seed of the problems")
+    command.add_list(
         "--methods",
         "NAME",
         "methods to compare (default: all installed); FILE.py:NAME is a solver or a formulation that a file "
         "registers or defines: the file is run",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
-    add_folder(command, "save a disagreement there (default: the current folder)", ".")
+    command.add_folder("save a disagreement there (default: the current folder)", ".")
 
 
 def run(options: Arguments) -> int:

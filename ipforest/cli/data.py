@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command
+from ipforest.cli.options import Arguments, Parser
+
+DESCRIPTION = (
+    "List the data sets that experiments use, and where those that are missing are to be had; with NAME and FILE, "
+    "take one in as its publisher distributes it; with --prices, write Turney's test costs as a price list."
+)
 
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "data",
-        run,
-        "List the data sets that experiments use, and where those that are missing are to be had; with NAME and FILE, "
-        "take one in as its publisher distributes it; with --prices, write Turney's test costs as a price list.",
-    )
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument("name", nargs="?", metavar="NAME", help="a data set of the list that is to be taken in")
     command.add_argument("file", nargs="?", metavar="FILE", help="its file, archive or folder, as distributed")
     command.add_argument("--folder", metavar="DIR", help="the data folder (default: that of IPFOREST_DATA)")

@@ -12,12 +12,7 @@ from ipforest._internal.words import plain
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
     Arguments,
-    Subparsers,
-    add_command,
-    add_data_options,
-    add_list,
-    add_number,
-    add_out_option,
+    Parser,
     exact_number,
     make_kernels_ready,
     new_table,
@@ -37,25 +32,23 @@ if TYPE_CHECKING:
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 """Budgets of the comparison, as shares of what the unpruned forest costs."""
 
+DESCRIPTION = (
+    "Train a random forest, prune it optimally, pick a pruning within a budget, and compare with other methods "
+    "over seeds."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "demo",
-        run,
-        "Train a random forest, prune it optimally, pick a pruning within a budget, and compare with other methods "
-        "over seeds.",
-    )
-    add_data_options(command)
+
+def add(command: Parser) -> None:
+    """Describe its options."""
+    command.add_data_options()
     command.add_argument(
         "--budget", metavar="B", help="average cost per example (default: half of what the whole forest costs)"
     )
-    add_number(command, "--seeds", 3, "seeds of the comparison")
+    command.add_number("--seeds", 3, "seeds of the comparison")
     command.add_argument(
         "--all-features", action="store_true", help="try all features at a split (default: the square root of them)"
     )
-    add_list(command, "--lambdas", "L", "lambdas of the table (default: a grid of ten)")
+    command.add_list("--lambdas", "L", "lambdas of the table (default: a grid of ten)")
     command.add_argument(
         "--time-limit",
         type=seconds,
@@ -68,7 +61,7 @@ def add(commands: Subparsers) -> None:
         metavar="NAME",
         help="solve the prunings of the table by HiGHS, as this Pyomo model (default: min-cut)",
     )
-    add_out_option(command, "comparison.png, comparison.csv, comparison.json, tradeoff.csv and tradeoff.json")
+    command.add_out_option("comparison.png, comparison.csv, comparison.json, tradeoff.csv and tradeoff.json")
 
 
 def run(options: Arguments) -> int:

@@ -16,11 +16,7 @@ from ipforest.cli.exit_codes import DONE
 from ipforest.cli.learning_table import add_table_options, read_table
 from ipforest.cli.options import (
     Arguments,
-    Subparsers,
-    add_command,
-    add_folder,
-    add_search_options,
-    add_seed,
+    Parser,
     exact_number,
     made_directory,
     make_kernels_ready,
@@ -52,18 +48,16 @@ TOTAL_COST = "total-cost"
 MAX_IDLE_SHOWN = 30
 """So many columns that nothing needs are told by name; the report has all."""
 
+DESCRIPTION = (
+    "Train a model within a budget on a table; save it, and say what it buys and its error on rows held out. "
+    f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} and {CHOSEN_NUMBER} grow with prices, prune, and "
+    "stop buying when going on is not worth it; their error is usually lower, and they take longer. --search, "
+    f"--time-limit and --trees are for {PRUNED} alone."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "fit",
-        run,
-        "Train a model within a budget on a table; save it, and say what it buys and its error on rows held out. "
-        f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} and {CHOSEN_NUMBER} grow with prices, prune, and "
-        "stop buying when going on is not worth it; their error is usually lower, and they take longer. --search, "
-        f"--time-limit and --trees are for {PRUNED} alone.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     add_table_options(command, required=True)
     command.add_argument("--budget", metavar="B", help="what an example may cost on average")
     command.add_argument(
@@ -78,7 +72,7 @@ def add(commands: Subparsers) -> None:
         f"cost together; or, for {CHOSEN} and {CHOSEN_NUMBER}, a scikit-learn scorer, such as roc_auc or neg_log_loss, "
         "or sensitivity_at=0.9",
     )
-    add_folder(command, f"write {MODEL_FILE} and {REPORT_FILE} there")
+    command.add_folder(f"write {MODEL_FILE} and {REPORT_FILE} there")
     command.add_argument(
         "--dry-run", action="store_true", help="say what is made of each column and its price; train nothing"
     )
@@ -89,13 +83,13 @@ def add(commands: Subparsers) -> None:
         metavar="NAME",
         help=f"what to train: {PRUNED} (the default), {CHOSEN} or {CHOSEN_NUMBER}",
     )
-    add_search_options(command)
+    command.add_search_options()
     command.add_argument("--trees", type=positive_integer, metavar="T", help="trees of the forest (default: 100)")
     command.set_defaults(**dict.fromkeys(OF_PRUNED))
     command.add_argument(
         "--test-share", default="0.25", metavar="S", help="share of the rows held out to measure on (default: 0.25)"
     )
-    add_seed(command, "seed of the model and of what is held out")
+    command.add_seed("seed of the model and of what is held out")
 
 
 def run(options: Arguments) -> int:

@@ -10,37 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.learning_table import add_table_options, read_table
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_folder,
-    add_list,
-    add_number,
-    add_seed,
-    progress_of,
-    warnings_as_notes,
-)
+from ipforest.cli.options import Arguments, Parser, progress_of, warnings_as_notes
 
 if TYPE_CHECKING:
     from ipforest.datasets import Dataset
 
+DESCRIPTION = (
+    "Compare methods on data sets by one protocol: train, validation and test parts per seed, everything chosen on "
+    "validation. Goes on where an earlier run in the same folder stopped; writes CSV, JSON and PNG. With --csv and "
+    "--target, on your own table."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "frontier",
-        run,
-        "Compare methods on data sets by one protocol: train, validation and test parts per seed, everything chosen on "
-        "validation. Goes on where an earlier run in the same folder stopped; writes CSV, JSON and PNG. With --csv and "
-        "--target, on your own table.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument("data", nargs="*", metavar="DATA", help="data sets: bundled, or files of $IPFOREST_DATA")
     add_table_options(command, required=False)
     command.set_defaults(class_costs=None)
-    add_list(
-        command,
+    command.add_list(
         "--methods",
         "NAME",
         "such as 'BudgetForest' 'k best, forest' (default: all installed); FILE.py:NAME is what a file defines, a "
@@ -51,19 +38,18 @@ def add(commands: Subparsers) -> None:
         action="store_true",
         help="ablation of BudgetBoost and BudgetForest: one component removed at a time",
     )
-    add_number(command, "--seeds", 5, "seeds")
-    add_seed(command, "first seed")
-    add_number(
-        command,
+    command.add_number("--seeds", 5, "seeds")
+    command.add_seed("first seed")
+    command.add_number(
         "--trees",
         100,
         "trees of the forests of methods that are not ours; boosting has at most four times as many rounds",
         metavar="T",
     )
-    add_number(command, "--rows", 15_000, "examples to train on at most, and half as many to choose on")
-    add_number(command, "--jobs", 1, "runs (a method, a data set and a seed) at once")
+    command.add_number("--rows", 15_000, "examples to train on at most, and half as many to choose on")
+    command.add_number("--jobs", 1, "runs (a method, a data set and a seed) at once")
     command.add_argument("--page", metavar="FILE", help="write what was found as a page in Markdown, too")
-    add_folder(command, "where the files go (default: frontier)", "frontier")
+    command.add_folder("where the files go (default: frontier)", "frontier")
 
 
 def run(options: Arguments) -> int:

@@ -7,35 +7,31 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_list,
-    add_out_option,
-    add_solvers_option,
-    out_directory,
-    progress_of,
-    solvers_of,
-)
+from ipforest.cli.options import Arguments, Parser, out_directory, progress_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+DESCRIPTION = "The instance library: 40 problems with certified optima."
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(commands, "instances", run, "The instance library: 40 problems with certified optima.")
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument(
         "action", choices=("make", "check", "table"), help="make the files, verify them, or try solvers"
     )
     command.add_argument("directory", metavar="DIR", help="folder of the files")
-    add_list(command, "--names", "NAME", "instances (default: all)")
-    add_solvers_option(command, "--solvers", "for the table (default: all that are there)")
+    command.add_list("--names", "NAME", "instances (default: all)")
+    command.add_list(
+        "--solvers",
+        "NAME",
+        "for the table (default: all that are there); FILE.py:NAME is a solver that a file registers or defines: the "
+        "file is run",
+    )
     command.add_argument(
         "--time-limit", type=float, default=10.0, metavar="S", help="seconds for each run (default: 10)"
     )
-    add_out_option(command, "instance-solvers.csv, the table,")
+    command.add_out_option("instance-solvers.csv, the table,")
 
 
 def run(options: Arguments) -> int:
@@ -79,10 +75,11 @@ def _check(options: Arguments, directory: Path, names: list[str]) -> bool:
 def _table(options: Arguments, directory: Path, names: list[str]) -> bool:
     from ipforest._internal.files import write_text
     from ipforest._internal.records import records_to_csv
+    from ipforest.testing.subjects import registered_solver
     from proofs.study.instance_library import solvers_on, table
 
     out = out_directory(options)
-    solvers = solvers_of(options.solvers)
+    solvers = None if options.solvers is None else [registered_solver(name) for name in options.solvers]
     with progress_of(options) as progress:
         runs = solvers_on(directory, names, solvers, options.time_limit, progress)
     print(json.dumps([asdict(run) for run in runs]) if options.json else table(runs))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_number, add_seed, plain_console
+from ipforest.cli.options import Arguments, Parser, plain_console
+
+DESCRIPTION = "Ask whether every vertex of a program's relaxation is integral; exit 1 unless that is proved."
 
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    text = "Ask whether every vertex of a program's relaxation is integral; exit 1 unless that is proved."
-    command = add_command(commands, "integral", run, text)
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument("file", metavar="FILE", help="linear program: .mps or .lp")
-    add_number(command, "--objectives", 50, "random objectives to try where there is no certificate")
-    add_seed(command, "seed of these objectives")
+    command.add_number("--objectives", 50, "random objectives to try where there is no certificate")
+    command.add_seed("seed of these objectives")
 
 
 def run(options: Arguments) -> int:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ipforest.cli.options import (
     Arguments,
+    Parser,
     add_format_options,
-    add_list,
     named_columns,
     print_note,
     read_price_list,
@@ -18,8 +18,6 @@ from ipforest.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
     import pandas as pd
 
     from ipforest.costs import FeatureCosts
@@ -30,7 +28,7 @@ MANY_CLASSES = 20
 """A target of more different numbers than these is a number, unless the options say that they are classes."""
 
 
-def add_table_options(command: ArgumentParser, *, required: bool) -> None:
+def add_table_options(command: Parser, *, required: bool) -> None:
     """Describe a table to learn from: its file, its target, what to leave out, its prices."""
     command.add_argument(
         "--csv",
@@ -39,8 +37,8 @@ def add_table_options(command: ArgumentParser, *, required: bool) -> None:
         help="table with a header, a row per example; a column holds numbers, or words (categories)",
     )
     command.add_argument("--target", required=required, metavar="COLUMN", help="column to predict")
-    add_list(command, "--drop", "COLUMN", "columns to leave out, such as ids", [])
-    add_list(command, "--words", "COLUMN", "columns of numbers that are names", [])
+    command.add_list("--drop", "COLUMN", "columns to leave out, such as ids", [])
+    command.add_list("--words", "COLUMN", "columns of numbers that are names", [])
     add_format_options(command)
     command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
     command.add_argument(

@@ -37,81 +37,64 @@ N_SEEDS = 1 << 32
 """Seeds are below this."""
 
 Arguments: TypeAlias = argparse.Namespace
-Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors say where the options are described."""
+    """The options of a command: those that several have are described here; errors say where to read about them."""
 
     def error(self, message: str) -> NoReturn:
         """End with wrong usage."""
         super().error(f"{message}; see {self.prog} --help")
 
+    def add_list(self, option: str, metavar: str, what: str, default: list[str] | None = None) -> None:
+        """Add an option of one or more words; given again, it adds to them."""
+        self.add_argument(option, nargs="+", action="extend", default=default, metavar=metavar, help=what)
 
-def add_command(commands: Subparsers, name: str, run: Any, description: str) -> argparse.ArgumentParser:
-    """Describe a command with the options that all have."""
-    command = commands.add_parser(name, help=description, description=description)
-    command.set_defaults(run=run)
-    command.add_argument("--json", action="store_true", help="print JSON in place of a table")
-    command.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    return command
+    def add_number(self, option: str, default: int, what: str, metavar: str = "N") -> None:
+        """Add an option that is an integer >= 1."""
+        self.add_argument(
+            option, type=positive_integer, default=default, metavar=metavar, help=f"{what} (default: {default})"
+        )
 
+    def add_folder(self, what: str, default: str | None = None) -> None:
+        """Add the option of the folder that files are written into."""
+        self.add_argument("--out", type=folder, metavar="DIR", default=default, help=what)
 
-def add_list(command: Any, option: str, metavar: str, what: str, default: list[str] | None = None) -> None:
-    """Add an option of one or more words; given again, it adds to them."""
-    command.add_argument(option, nargs="+", action="extend", default=default, metavar=metavar, help=what)
+    def add_seed(self, what: str) -> None:
+        """Add the option of a seed."""
+        self.add_argument("--seed", type=seed_number, default=0, help=f"{what} (default: 0)")
 
+    def add_out_option(self, files: str) -> None:
+        """Add the option that names the folder for files."""
+        self.add_folder(f"write {files} there")
 
-def add_solvers_option(command: Any, option: str, what: str) -> None:
-    """Add the option of the methods that solve, known ones or those of a file."""
-    of_file = "FILE.py:NAME is a solver that a file registers or defines: the file is run"
-    add_list(command, option, "NAME", f"{what}; {of_file}")
+    def add_data_options(self) -> None:
+        """Add the options of a data set and a forest trained on it."""
+        self.add_argument(
+            "--data", default="breast_cancer", metavar="NAME", help="data set: bundled, or a file of $IPFOREST_DATA"
+        )
+        self.add_number("--trees", 40, "trees of the forest", metavar="T")
+        self.add_seed("seed of the splits and the forest")
 
+    def add_problem_options(self) -> None:
+        """Add the options of a forest to prune: trained on a data set, or your own with its examples and prices."""
+        self.add_data_options()
+        add_own_options(self.add_argument_group("your own forest, in place of --data"))
+        self.add_argument("--loss", help="misclassification, gini, entropy or squared_error (default: by the task)")
+        self.add_argument("--split-cost", default="0", metavar="C", help="what one test costs (default: 0)")
 
-def solvers_of(names: Sequence[str] | None) -> list[str] | None:
-    """Read the methods that an option names, registering those of files; None for all."""
-    from ipforest.testing.subjects import registered_solver
-
-    return None if names is None else [registered_solver(name) for name in names]
-
-
-def add_number(command: Any, option: str, default: int, what: str, metavar: str = "N") -> None:
-    """Add an option that is an integer >= 1."""
-    command.add_argument(
-        option, type=positive_integer, default=default, metavar=metavar, help=f"{what} (default: {default})"
-    )
-
-
-def add_folder(command: Any, what: str, default: str | None = None) -> None:
-    """Add the option of the folder that files are written into."""
-    command.add_argument("--out", type=folder, metavar="DIR", default=default, help=what)
-
-
-def add_seed(command: Any, what: str) -> None:
-    """Add the option of a seed."""
-    command.add_argument("--seed", type=seed_number, default=0, help=f"{what} (default: 0)")
-
-
-def add_out_option(command: argparse.ArgumentParser, files: str) -> None:
-    """Add the option that names the folder for files."""
-    add_folder(command, f"write {files} there")
-
-
-def add_data_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of a data set and a forest trained on it."""
-    command.add_argument(
-        "--data", default="breast_cancer", metavar="NAME", help="data set: bundled, or a file of $IPFOREST_DATA"
-    )
-    add_number(command, "--trees", 40, "trees of the forest", metavar="T")
-    add_seed(command, "seed of the splits and the forest")
-
-
-def add_problem_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of a forest to prune: trained on a data set, or your own with its examples and prices."""
-    add_data_options(command)
-    add_own_options(command.add_argument_group("your own forest, in place of --data"))
-    command.add_argument("--loss", help="misclassification, gini, entropy or squared_error (default: by the task)")
-    command.add_argument("--split-cost", default="0", metavar="C", help="what one test costs (default: 0)")
+    def add_search_options(self) -> None:
+        """Add the options of the search within a budget."""
+        self.add_argument(
+            "--search",
+            choices=("path", "greedy", "exact"),
+            default="exact",
+            help="best breakpoint of the path, filled up by greed, or branch and bound (default: exact)",
+        )
+        self.add_argument(
+            "--time-limit", type=seconds, default=10.0, metavar="S", help="seconds of branch and bound (default: 10)"
+        )
+        self.add_argument("--max-cost", metavar="C", help="the most that any one example may pay")
 
 
 def add_own_options(own: Any) -> None:
@@ -226,20 +209,6 @@ def add_pickle_option(command: Any) -> None:
     )
 
 
-def add_search_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of the search within a budget."""
-    command.add_argument(
-        "--search",
-        choices=("path", "greedy", "exact"),
-        default="exact",
-        help="best breakpoint of the path, filled up by greed, or branch and bound (default: exact)",
-    )
-    command.add_argument(
-        "--time-limit", type=seconds, default=10.0, metavar="S", help="seconds of branch and bound (default: 10)"
-    )
-    command.add_argument("--max-cost", metavar="C", help="the most that any one example may pay")
-
-
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What the options of a command describe.
@@ -333,7 +302,8 @@ def own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list
         raise ValueError(f"{options.examples}: expected at least one example, got none")
     notes = []
     if forest.feature_names is None or not has_names(X):
-        notes.append(f"columns of {options.examples} are matched to the features by position: {_nameless(forest)}")
+        reason = "the model has no feature names" if forest.feature_names is None else "they have no names"
+        notes.append(f"columns of {options.examples} are matched to the features by position: {reason}")
     if options.prices is None:
         return forest, X, FeatureCosts.uniform(forest.n_features), "features", notes
     names = forest.feature_names or (tuple(X.columns) if has_names(X) else None)
@@ -369,10 +339,6 @@ def print_notes(problem: Problem) -> None:
     """Say on standard error what was taken by position."""
     for note in problem.notes:
         print_note(note)
-
-
-def _nameless(forest: Forest) -> str:
-    return "the model has no feature names" if forest.feature_names is None else "they have no names"
 
 
 def positive_integer(text: str) -> int:

@@ -15,11 +15,7 @@ from ipforest._internal.words import plain
 from ipforest.cli.exit_codes import DONE, INTERRUPTED
 from ipforest.cli.options import (
     Arguments,
-    Subparsers,
-    add_command,
-    add_number,
-    add_out_option,
-    add_problem_options,
+    Parser,
     exact_number,
     new_table,
     out_directory,
@@ -38,20 +34,18 @@ if TYPE_CHECKING:
 UNFINISHED = "path.unfinished.npz"
 """The search on disk while it runs: the command goes on from it."""
 
+DESCRIPTION = (
+    "Compute error and cost of the optimal prunings for every lambda. With --out, a command that was interrupted "
+    "or killed goes on where it stopped when it is run again."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "path",
-        run,
-        "Compute error and cost of the optimal prunings for every lambda. With --out, a command that was interrupted "
-        "or killed goes on where it stopped when it is run again.",
-    )
-    add_problem_options(command)
+
+def add(command: Parser) -> None:
+    """Describe its options."""
+    command.add_problem_options()
     command.add_argument("--budget", metavar="B", help="also report the best pruning with this average cost")
-    add_number(command, "--rows", 15, "rows of the table printed")
-    add_out_option(command, "path.png, path.csv, path.json and path.cert (the certificate of all breakpoints)")
+    command.add_number("--rows", 15, "rows of the table printed")
+    command.add_out_option("path.png, path.csv, path.json and path.cert (the certificate of all breakpoints)")
 
 
 def run(options: Arguments) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ipforest._internal.words import plain
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, named_columns
+from ipforest.cli.options import Arguments, Parser, add_format_options, named_columns
 from ipforest.cli.saved_models import add_mixture_option, add_model_options, mixed, read_model, read_rows, using
 
 if TYPE_CHECKING:
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 1 << 14
 """Rows that are predicted and written together: a table of any length takes the memory of its cells, and no more."""
 
+DESCRIPTION = "Predict the rows of a table with a saved model; say what each row pays."
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands, "predict", run, "Predict the rows of a table with a saved model; say what each row pays."
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     add_model_options(command)
     command.add_argument(
         "--csv",

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_out_option,
-    add_seed,
-    out_directory,
-    plain_console,
-    progress_of,
-)
+from ipforest.cli.options import Arguments, Parser, out_directory, plain_console, progress_of
+
+DESCRIPTION = "Examine the papers' claims one by one."
 
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(commands, "prove", run, "Examine the papers' claims one by one.")
-    add_seed(command, "seed of the random instances")
-    add_out_option(command, "claims.md and claims.json")
+def add(command: Parser) -> None:
+    """Describe its options."""
+    command.add_seed("seed of the random instances")
+    command.add_out_option("claims.md and claims.json")
 
 
 def run(options: Arguments) -> int:

@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
     Arguments,
+    Parser,
     Problem,
-    Subparsers,
-    add_command,
-    add_out_option,
-    add_problem_options,
-    add_search_options,
     exact_number,
     out_directory,
     print_notes,
@@ -31,24 +27,22 @@ if TYPE_CHECKING:
 LARGE = 2_000_000
 """Triples from which on a certificate, 8 bytes or more per triple, is written only when it is asked for."""
 
+DESCRIPTION = "Prune a forest within a budget, or at one lambda, with a certificate."
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands, "prune", run, "Prune a forest within a budget, or at one lambda, with a certificate."
-    )
-    add_problem_options(command)
+
+def add(command: Parser) -> None:
+    """Describe its options."""
+    command.add_problem_options()
     goal = command.add_mutually_exclusive_group(required=True)
     goal.add_argument("--budget", metavar="B", help="average cost of an example: the pruning of least error within it")
     goal.add_argument("--lam", metavar="L", help="lambda: the error rate that a unit of cost is worth")
-    add_search_options(command)
+    command.add_search_options()
     command.add_argument(
         "--certificate", action="store_true", help="write the certificate of a large problem, too (more than 16 MB)"
     )
-    add_out_option(
-        command,
+    command.add_out_option(
         "pruned.skops (a scikit-learn forest), result.json, the certificate, and the model, examples and prices that "
-        "it is about",
+        "it is about"
     )
 
 

@@ -7,32 +7,22 @@ import math
 from pathlib import Path
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_format_options,
-    add_list,
-    add_seed,
-    nonnegative_integer,
-)
+from ipforest.cli.options import Arguments, Parser, add_format_options, nonnegative_integer
 from ipforest.cli.saved_models import add_examples_option, add_model_options, read_labelled, read_model, using
 
+DESCRIPTION = (
+    "Measure a saved model on a table of examples that it has not seen: error, AUC, log loss, calibration and cost "
+    "with bootstrap intervals, what is bought for which class, and in how many rounds."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "report",
-        run,
-        "Measure a saved model on a table of examples that it has not seen: error, AUC, log loss, calibration and cost "
-        "with bootstrap intervals, what is bought for which class, and in how many rounds.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     add_model_options(command)
     add_examples_option(command)
     command.add_argument("--target", required=True, metavar="COLUMN", help="column that holds what is true")
     command.add_argument("--out", metavar="FILE", help=".html to write, in addition to what is printed")
-    add_list(command, "--scoring", "NAME", "further measures: scikit-learn scorers, or sensitivity_at=0.9", [])
+    command.add_list("--scoring", "NAME", "further measures: scikit-learn scorers, or sensitivity_at=0.9", [])
     command.add_argument(
         "--resamples",
         type=nonnegative_integer,
@@ -40,7 +30,7 @@ def add(commands: Subparsers) -> None:
         metavar="N",
         help="bootstrap drawings (default: 999; 0 for none)",
     )
-    add_seed(command, "seed of the bootstrap")
+    command.add_seed("seed of the bootstrap")
     add_format_options(command)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_folder, add_number, add_seed, positive_integer
+from ipforest.cli.options import Arguments, Parser, positive_integer
 
 if TYPE_CHECKING:
     from ipforest.experiments.experiment import Experiment
@@ -17,16 +17,14 @@ if TYPE_CHECKING:
 CONNECTION_SECONDS = 10
 """How long a cluster may take to answer."""
 
+DESCRIPTION = (
+    "Redo a table or figure of a paper, its figures with ours, or an experiment of this package; write CSV, JSON "
+    "and PNG, and go on where an earlier run in the same folder stopped."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "reproduce",
-        run,
-        "Redo a table or figure of a paper, its figures with ours, or an experiment of this package; write CSV, JSON "
-        "and PNG, and go on where an earlier run in the same folder stopped.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument("name", nargs="?", metavar="NAME", help="PAPER/PART, as --list shows them")
     command.add_argument("--list", action="store_true", help="list the experiments, and what of each is done")
     command.add_argument(
@@ -39,7 +37,7 @@ def add(commands: Subparsers) -> None:
         help="the committed records of --page (default: notebooks/results)",
     )
     command.add_argument("--quick", action="store_true", help="small sizes and few runs: a few minutes")
-    add_seed(command, "first seed")
+    command.add_seed("first seed")
     command.add_argument(
         "--settings",
         default="ours",
@@ -47,7 +45,7 @@ def add(commands: Subparsers) -> None:
         help="of the methods: printed (as the paper says), authors (as its authors ran it) or ours, as far as --list "
         "shows them (default: ours)",
     )
-    add_number(command, "--jobs", 1, "runs at once")
+    command.add_number("--jobs", 1, "runs at once")
     command.add_argument(
         "--dask",
         metavar="ADDRESS",
@@ -60,7 +58,7 @@ def add(commands: Subparsers) -> None:
         metavar="N",
         help="begin no run after N minutes; the table is of the finished ones",
     )
-    add_folder(command, "where the files go (default: reproduced)", "reproduced")
+    command.add_folder("where the files go (default: reproduced)", "reproduced")
 
 
 def run(options: Arguments) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_format_options, positive_integer
+from ipforest.cli.options import Arguments, Parser, add_format_options, positive_integer
 from ipforest.cli.saved_models import add_examples_option, add_model_options, read_labelled, read_model, using
 
 if TYPE_CHECKING:
@@ -19,16 +19,14 @@ if TYPE_CHECKING:
 
 TEXTS, PICTURES = (".txt", ".md"), (".png", ".pdf", ".svg")
 
+DESCRIPTION = (
+    "Say what a saved model orders of the rows of a table, under which conditions, and what it answers. "
+    "With --tree, put a tree that asks few questions in its place, and say what that loses."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "rules",
-        run,
-        "Say what a saved model orders of the rows of a table, under which conditions, and what it answers. "
-        "With --tree, put a tree that asks few questions in its place, and say what that loses.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     add_model_options(command)
     add_examples_option(command)
     command.add_argument("--target", metavar="COLUMN", help="column of the right answers, to count how many are right")

@@ -12,6 +12,7 @@ from ipforest._internal.words import some_of
 from ipforest.cli.fit import MODEL_FILE
 from ipforest.cli.options import (
     Arguments,
+    Parser,
     add_pickle_option,
     exact_number,
     print_note,
@@ -21,8 +22,6 @@ from ipforest.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
     import pandas as pd
 
     from ipforest.tabular.tables import CsvFormat
@@ -55,13 +54,13 @@ def read_model(options: Arguments) -> Parted:
         raise ValueError(f"{file}: expected a model with prices, such as `ipforest fit` saves; {problem}") from None
 
 
-def add_model_options(command: ArgumentParser) -> None:
+def add_model_options(command: Parser) -> None:
     """Describe a saved model: where it is, and the consent to run its code."""
     command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
     add_pickle_option(command)
 
 
-def add_mixture_option(command: ArgumentParser, key: str) -> None:
+def add_mixture_option(command: Parser, key: str) -> None:
     """Describe the coin between two choices of a saved model; where the key of an example comes from is said so."""
     command.add_argument(
         "--mixture",
@@ -108,7 +107,7 @@ def read_rows(options: Arguments, model: Parted, other: Callable[[pd.DataFrame],
         return _examples(cells, options.csv, model, form), taken
 
 
-def add_examples_option(command: ArgumentParser) -> None:
+def add_examples_option(command: Parser) -> None:
     """Describe the table of examples that a saved model is measured or read on."""
     command.add_argument(
         "--csv", "--data", required=True, metavar="FILE", help="table with the columns of training, by name"

@@ -11,7 +11,7 @@ import numpy as np
 
 from ipforest._internal.words import some_of
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_list, nonnegative_integer
+from ipforest.cli.options import Arguments, Parser, nonnegative_integer
 from ipforest.cli.saved_models import add_mixture_option, add_model_options, mixed, read_model, using
 
 if TYPE_CHECKING:
@@ -20,21 +20,19 @@ if TYPE_CHECKING:
 
 LEAVE = "quit"
 
+DESCRIPTION = (
+    "Ask for the features of one example, one after another, until the model answers; say what each costs and why. "
+    "An empty line, or ?, is a value that could not be had, and is not paid; NA is one that was paid for but is "
+    f"missing; {LEAVE} ends the session, which --save keeps. With --max-cost, what would pass it counts as a value "
+    "that cannot be had, and the others are still asked for. Where values are delayed, all that may be wanted "
+    "before more is known is listed, to be ordered at once; --max-rounds says how often to wait."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "session",
-        run,
-        "Ask for the features of one example, one after another, until the model answers; say what each costs and why. "
-        "An empty line, or ?, is a value that could not be had, and is not paid; NA is one that was paid for but is "
-        f"missing; {LEAVE} ends the session, which --save keeps. With --max-cost, what would pass it counts as a value "
-        "that cannot be had, and the others are still asked for. Where values are delayed, all that may be wanted "
-        "before more is known is listed, to be ordered at once; --max-rounds says how often to wait.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     add_model_options(command)
-    add_list(command, "--known", "NAME=VALUE", "values that are free", [])
+    command.add_list("--known", "NAME=VALUE", "values that are free", [])
     command.add_argument("--max-cost", metavar="COST", help="the most to pay in all")
     command.add_argument("--max-rounds", type=int, metavar="N", help="how often to wait for delayed values at most")
     add_mixture_option(command, "which is that of --key")

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import (
-    Arguments,
-    Subparsers,
-    add_command,
-    add_number,
-    add_out_option,
-    add_seed,
-    out_directory,
-    plain_console,
-    progress_of,
-)
+from ipforest.cli.options import Arguments, Parser, out_directory, plain_console, progress_of
+
+DESCRIPTION = "Ask everything about a formulation: is it right, how strong, how large."
 
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands, "study", run, "Ask everything about a formulation: is it right, how strong, how large."
-    )
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument(
         "formulation",
         metavar="NAME | FILE.py:NAME",
         help="a known formulation, or one that a file registers or defines; the file is run",
     )
-    add_number(command, "--instances", 24, "random problems")
-    add_seed(command, "seed of the problems")
-    add_out_option(command, "study.html, study.json and the counterexamples")
+    command.add_number("--instances", 24, "random problems")
+    command.add_seed("seed of the problems")
+    command.add_out_option("study.html, study.json and the counterexamples")
 
 
 def run(options: Arguments) -> int:

@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, plain_console
+from ipforest.cli.options import Arguments, Parser, plain_console
+
+DESCRIPTION = "Ask whether the matrix of a linear program is totally unimodular; exit 1 if it is not."
 
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    text = "Ask whether the matrix of a linear program is totally unimodular; exit 1 if it is not."
-    command = add_command(commands, "tu", run, text)
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument("file", metavar="FILE", help="linear program: .mps or .lp")
 
 

@@ -8,20 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.exit_codes import CHECK_FAILED, DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command, add_own_options, check_own_options, own_forest
+from ipforest.cli.options import Arguments, Parser, add_own_options, check_own_options, own_forest
 
 if TYPE_CHECKING:
     from proofs.verdict import Verdict
 
+DESCRIPTION = (
+    "Verify a certificate of optimality with integers only; with the files it is about, that it is about them."
+)
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    command = add_command(
-        commands,
-        "verify",
-        run,
-        "Verify a certificate of optimality with integers only; with the files it is about, that it is about them.",
-    )
+
+def add(command: Parser) -> None:
+    """Describe its options."""
     command.add_argument(
         "certificate", metavar="FILE", help="optimality.cert or path.cert, of `ipforest prune` or `ipforest path`"
     )

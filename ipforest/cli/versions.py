@@ -9,12 +9,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Subparsers, add_command
+from ipforest.cli.options import Arguments, Parser
+
+DESCRIPTION = "Print the versions of ipforest and of what it runs on."
 
 
-def add(commands: Subparsers) -> None:
-    """Describe the command."""
-    add_command(commands, "versions", run, "Print the versions of ipforest and of what it runs on.")
+def add(command: Parser) -> None:
+    """Describe its options: none but those of all commands."""
 
 
 def run(options: Arguments) -> int:

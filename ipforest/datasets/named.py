@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, IntArray, load_arrays
+from ipforest._internal.arrays import Array, FloatArray, IntArray, load_arrays
 from ipforest.costs import FeatureCosts
 
 DATA_VARIABLE = "IPFOREST_DATA"
@@ -156,16 +156,8 @@ def cube(n_samples: int = 4000, seed: int = 0) -> Dataset:
     rng = np.random.default_rng(seed)
     y = rng.integers(8, size=n_samples)
     X = rng.normal(0.5, 0.3, (n_samples, 20))
-    for bit in range(3):
-        X[np.arange(n_samples), y + bit] = rng.normal(y >> bit & 1, 0.1)
-    return Dataset(
-        name="cube",
-        X=X,
-        y=y,
-        feature_names=tuple(f"x{column}" for column in range(20)),
-        class_names=CORNERS,
-        costs=FeatureCosts.uniform(20),
-    )
+    _write_bits(X, y, y, rng)
+    return _of_corners("cube", X, y, (f"x{column}" for column in range(20)))
 
 
 def cube_nm(n_samples: int = 4000, seed: int = 0) -> Dataset:
@@ -184,16 +176,9 @@ def cube_nm(n_samples: int = 4000, seed: int = 0) -> Dataset:
     y, context = rng.integers(8, size=n_samples), rng.integers(5, size=n_samples)
     X = rng.normal(0.5, 0.3, (n_samples, 55))
     X[:, :5] = rng.normal(np.eye(5)[context], 0.1)
-    for bit in range(3):
-        X[np.arange(n_samples), 5 + 10 * context + y + bit] = rng.normal(y >> bit & 1, 0.1)
-    return Dataset(
-        name="cube_nm",
-        X=X,
-        y=y,
-        feature_names=(*(f"context{k}" for k in range(5)), *(f"x{b}.{k}" for b in range(5) for k in range(10))),
-        class_names=CORNERS,
-        costs=FeatureCosts.uniform(55),
-    )
+    _write_bits(X, y, 5 + 10 * context + y, rng)
+    names = [*(f"context{k}" for k in range(5)), *(f"x{b}.{k}" for b in range(5) for k in range(10))]
+    return _of_corners("cube_nm", X, y, names)
 
 
 def cube_nuc(n_samples: int = 4000, seed: int = 0) -> Dataset:
@@ -210,16 +195,23 @@ def cube_nuc(n_samples: int = 4000, seed: int = 0) -> Dataset:
     rng = np.random.default_rng(seed)
     y = rng.integers(8, size=n_samples)
     X = rng.normal(0.5, 0.3, (n_samples, 20))
-    for block, bit in product((0, 10), range(3)):
-        X[np.arange(n_samples), block + y + bit] = rng.normal(y >> bit & 1, 0.1)
-    return Dataset(
-        name="cube_nuc",
-        X=X,
-        y=y,
-        feature_names=tuple(f"{kind}{column}" for kind in ("cheap", "costly") for column in range(10)),
-        class_names=CORNERS,
-        costs=FeatureCosts([Fraction(2, 3)] * 10 + [Fraction(4, 3)] * 10),
-    )
+    for block in (0, 10):
+        _write_bits(X, y, block + y, rng)
+    names = (f"{kind}{column}" for kind in ("cheap", "costly") for column in range(10))
+    return _of_corners("cube_nuc", X, y, names, FeatureCosts([Fraction(2, 3)] * 10 + [Fraction(4, 3)] * 10))
+
+
+def _write_bits(X: FloatArray, y: IntArray, first: IntArray, rng: np.random.Generator) -> None:
+    """Write the bits of each class into three features, the first of which each example has of its own."""
+    for bit in range(3):
+        X[np.arange(y.size), first + bit] = rng.normal(y >> bit & 1, 0.1)
+
+
+def _of_corners(
+    name: str, X: FloatArray, y: IntArray, feature_names: Iterable[str], costs: FeatureCosts | None = None
+) -> Dataset:
+    costs = FeatureCosts.uniform(X.shape[1]) if costs is None else costs
+    return Dataset(name=name, X=X, y=y, feature_names=tuple(feature_names), class_names=CORNERS, costs=costs)
 
 
 def _folder() -> Path | None:

@@ -72,7 +72,9 @@ def read_lightgbm(model: Any) -> BoostedTrees:
     link, scale = _link(objective)
     _require_all_rounds(model, link)
     n_margins = int(dump["num_tree_per_iteration"])
-    trees = [_nodes(info["tree_structure"]) for info in _checked_trees(dump)]
+    if dump["average_output"]:
+        raise TypeError("model: expected boosted trees, got averaged ones (boosting_type='rf')")
+    trees = [_nodes(info["tree_structure"]) for info in dump["tree_info"]]
     fields = join_trees(trees)
     return BoostedTrees(
         **{**fields, "value": scale * fields["value"]},
@@ -126,12 +128,6 @@ def _require_all_rounds(model: Any, link: str) -> None:
         raise TypeError(
             "model: expected predictions by all rounds, got pred_early_stop=True; set_params(pred_early_stop=False)"
         )
-
-
-def _checked_trees(dump: dict[str, Any]) -> list[dict[str, Any]]:
-    if dump["average_output"]:
-        raise TypeError("model: expected boosted trees, got averaged ones (boosting_type='rf')")
-    return list(dump["tree_info"])
 
 
 def _nodes(structure: dict[str, Any]) -> TreeNodes:

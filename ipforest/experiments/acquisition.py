@@ -85,6 +85,15 @@ class Purchases:
         return shown
 
 
+def answers_within(policy: Acquisition, X: Array, budgets: Sequence[float]) -> dict[float, tuple[FloatArray, float]]:
+    """Let a policy buy as long as it can; give for each budget the probabilities, and how many features are bought."""
+    orders = policy.bought(X, 0.0, float(budgets[-1]), forced=True)
+    shown = {budget: policy.purchases.shown(orders, budget) for budget in budgets}
+    return {
+        budget: (policy.predict_proba(X, known), float(known.sum(axis=1).mean())) for budget, known in shown.items()
+    }
+
+
 class Acquisition(Protocol):
     """What buys for each example one by one, and predicts from any subset of the features."""
 

@@ -15,6 +15,7 @@ from ipforest.adaptive.candidates import MeasuredPair, frontier_of
 from ipforest.classifier_trees.ranking import average_precision_at
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.experiment import OURS, Record
+from ipforest.experiments.options import Option
 from ipforest.experiments.paper_data import PaperData
 from ipforest.experiments.rows import averaged, grouped
 from ipforest.growing.acquisition import Charge
@@ -29,18 +30,6 @@ GAMMAS = (*np.logspace(-1, 1, 8), *np.logspace(1.2, 3, 8))
 
 TOLERANCE = 0.01
 """How much worse than the best, or the full model's, the error may be."""
-
-COLUMNS = (
-    "full_cost",
-    "full_error",
-    "best_error",
-    "cost",
-    "error",
-    "saved",
-    "cost_as_full",
-    "error_as_full",
-    "saved_as_full",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +162,7 @@ def _measured(
 
 def _point(held_out: MeasuredPair, test: MeasuredPair) -> Record:
     return {
-        "validation_cost": held_out.cost,
-        "validation_error": held_out.error,
-        "cost": test.cost,
-        "error": test.error,
+        **Option(held_out.cost, held_out.error, test.cost, test.error).means,
         "full_share": test.full_share,
         "share": held_out.pair.share,
         "lambda": min(held_out.pair.lam, np.finfo(float).max),
@@ -206,7 +192,7 @@ def savings(records: list[Record], keys: tuple[str, ...]) -> list[Record]:
         for key, points in sorted(grouped(records, *keys, "seed").items(), key=lambda item: item[0][-1])
     ]
     first = list(grouped(records, *keys))
-    rows = averaged(runs, keys, COLUMNS)
+    rows = averaged(runs, keys, [column for column in runs[0] if column not in keys] if runs else [])
     return sorted(rows, key=lambda row: first.index(tuple(row[key] for key in keys)))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray, nearest_places
 from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
@@ -20,7 +20,7 @@ from ipforest.experiments.options import Option
 from ipforest.experiments.paper_data import PaperData
 from ipforest.experiments.parts import Parts
 from ipforest.experiments.routed_examples import RoutedExamples
-from ipforest.experiments.rows import grouped, mean_and_deviation, panels
+from ipforest.experiments.rows import draw_line, grouped, mean_and_deviation, panels
 from ipforest.growing.acquisition import Charge
 from ipforest.learners import (
     BudgetPrune,
@@ -134,7 +134,7 @@ def _spread(model: Any, n_points: int) -> Iterable[Pruning]:
     optimal = isinstance(model, BudgetPrune)
     values = np.array([float(cost) for cost in (model.path_ if optimal else model.sequence_).costs])
     levels = np.linspace(values.min(), values.max(), n_points)
-    places = sorted({int(np.argmin(np.abs(values - level))) for level in levels})
+    places = nearest_places(values, levels)
     return (model.path_.pruning_at(place) if optimal else model.sequence_.prunings[place] for place in places)
 
 
@@ -229,17 +229,16 @@ def draw_curves(rows: list[Record], panel: str, title: str, style: str | None = 
     for name, of_panel, axes in parts:
         for key, curve in grouped(of_panel, *keys).items():
             colour, line = looks[key]
-            axes.errorbar(
-                [row["cost"] for row in curve],
-                [row["error"] for row in curve],
-                yerr=[row["error_sd"] for row in curve],
-                color=colour,
-                linestyle=line,
-                marker=".",
-                capsize=2,
-                linewidth=1.4,
-                label=", ".join(str(part) for part in key if part != ""),
-            )
+            label = ", ".join(str(part) for part in key if part != "")
+            look: dict[str, Any] = {
+                "color": colour,
+                "linestyle": line,
+                "marker": ".",
+                "capsize": 2,
+                "linewidth": 1.4,
+                "label": label,
+            }
+            draw_line(axes, curve, "cost", "error", spread="error_sd", **look)
         least = min(row["error"] for row in of_panel)
         axes.set(title=str(name), xlabel="average cost of a test example", ylabel="test error")
         axes.set_ylim(least - 0.01, least + SHOWN_RISE)

@@ -64,6 +64,7 @@ def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -
     areas = {(row["data"], row["method"]): row for row in rows if row["budget"] == AREA}
     data_sets = [data for data, method in areas if method == front_end and data != ALL]
     seeds = [areas[data, front_end]["seeds"] for data in data_sets]
+    ranks = mean_ranks(rows)
     return (
         "\n\n".join(
             [
@@ -73,7 +74,8 @@ def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -
                 "## Against the references\n\n" + _table(_headline(rows, areas, data_sets)),
                 "## The front end, data set by data set\n\n" + _table(_by_data_set(areas, front_end, data_sets)),
                 "## Budgets at which it is behind\n\n" + _behind([row for row in rows if row["method"] == front_end]),
-                "## All methods\n\n" + _table(_by_method(rows, areas, data_sets)) + _ranks(rows),
+                "## All methods\n\n" + _table(_by_method(rows, areas, data_sets)),
+                *([] if ranks is None else [f"{ranks}."]),
             ]
         )
         + "\n"
@@ -165,11 +167,6 @@ def _by_method(
                 "regret": _number(mean, "regret", 2),
                 "CPU s": f"{mean['seconds']:.0f}",
             }
-
-
-def _ranks(rows: Sequence[Record]) -> str:
-    ranks = mean_ranks(rows)
-    return "" if ranks is None else f"\n\n{ranks}."
 
 
 def _told(row: Record, name: str, digits: int = 1) -> str:

@@ -144,7 +144,8 @@ class NeuralAcquisition(ABC):
                 bought = self.torch.tensor(known, dtype=self.torch.float32)
                 self._descend(self._loss(X[rows], y[rows], bought).mean())
         for share in np.linspace(0, 1, self.training.n_epochs):
-            self._set_learning_rate(_falling(FIRST_LEARNING_RATE, self.training.last_learning_rate, share))
+            for group in self.optimizer.param_groups:
+                group["lr"] = _falling(FIRST_LEARNING_RATE, self.training.last_learning_rate, share)
             for rows in self._batches(len(X), rng):
                 bought, losses = self.torch.zeros(len(rows), n_purchases), []
                 for _ in range(min(self.training.max_steps, n_purchases)):
@@ -155,10 +156,6 @@ class NeuralAcquisition(ABC):
     def _batches(self, n: int, rng: np.random.Generator) -> Iterator[Any]:
         order = rng.permutation(n)
         yield from (self.torch.tensor(order[begin : begin + BATCH]) for begin in range(0, n, BATCH))
-
-    def _set_learning_rate(self, rate: float) -> None:
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
 
     def _descend(self, loss: Any) -> None:
         self.optimizer.zero_grad()

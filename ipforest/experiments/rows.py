@@ -95,16 +95,21 @@ def panels(
     return figure, zip(named, groups.values(), axes, strict=True)
 
 
+def draw_line(
+    axes: Any, rows: Sequence[Record], x: str, y: str, *fmt: str, spread: str = "", scale: float = 1, **style: Any
+) -> None:
+    """Draw a column of rows, times a scale, over another one, with bars as long as a third says if it is named."""
+    points = [row[x] for row in rows], [scale * row[y] for row in rows]
+    if spread:
+        axes.errorbar(*points, [scale * row[spread] for row in rows], **style)
+    else:
+        axes.plot(*points, *fmt, **style)
+
+
 def draw_errors(axes: Any, rows: Sequence[Record], methods: Sequence[str], dashed: Sequence[str] = ()) -> None:
     """Draw the errors of methods within budgets of features, in per cent, with standard errors."""
     for method in methods:
         line = [row for row in rows if row["method"] == method]
-        axes.errorbar(
-            [row["budget"] for row in line],
-            [100 * row["error"] for row in line],
-            [100 * row["error_se"] for row in line],
-            label=method,
-            marker=".",
-            linestyle="--" if method in dashed else "-",
-        )
+        style = {"label": method, "marker": ".", "linestyle": "--" if method in dashed else "-"}
+        draw_line(axes, line, "budget", "error", spread="error_se", scale=100, **style)
     axes.set(xlabel="features bought on average, at most", ylabel="test error, %")

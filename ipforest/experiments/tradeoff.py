@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.arrays import Array, FloatArray, nearest_places
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import records_to_csv
@@ -135,10 +135,9 @@ def lambda_grid(instance: PruningInstance, n_points: int = 10) -> list[Fraction]
     """
     path = prune_path(instance)
     costs = np.array([float(cost) for cost in path.costs])
-    levels = np.linspace(costs[0], costs[-1], n_points)
-    chosen = {int(np.argmin(np.abs(costs - level))) for level in levels}
+    chosen = nearest_places(costs, np.linspace(costs[0], costs[-1], n_points))
     ends = (Fraction(0), *path.breakpoints)
-    return [_shortest_decimal(ends[index], ends[index + 1 :][:1]) for index in sorted(chosen)]
+    return [_shortest_decimal(ends[index], ends[index + 1 :][:1]) for index in chosen]
 
 
 def _shortest_decimal(low: Fraction, high: Sequence[Fraction]) -> Fraction:

@@ -103,16 +103,14 @@ class PartsByContext:
         if feature < 0:
             return
         goes_left = is_left(self._data.X[rows, feature], threshold)
-        if not all(self._is_enough(rows[side]) for side in (goes_left, ~goes_left)):
+        both = rows[goes_left], rows[~goes_left]
+        if not all(side.size >= SMALLEST_PART and self._task.has_all(self._encoded[side]) for side in both):
             return
-        sides = self._whole(rows[goes_left]), self._whole(rows[~goes_left])
+        sides = self._whole(both[0]), self._whole(both[1])
         apart = np.empty(rows.size)
         apart[goes_left], apart[~goes_left] = (side.errors for side in sides)
         if is_clearly_better(part.errors, apart, self._data.weight[rows], BETTER_APART):
             part.context, part.threshold, part.sides = feature, threshold, sides
-
-    def _is_enough(self, rows: IntArray) -> bool:
-        return rows.size >= SMALLEST_PART and self._task.has_all(self._encoded[rows])
 
 
 @dataclass(frozen=True, slots=True)

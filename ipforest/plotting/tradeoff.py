@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import FloatArray, nearest_places
 from ipforest._internal.axes import (
     HELD_OUT,
     OPTIMISED,
@@ -237,8 +237,7 @@ def _spread(costs: FloatArray, max_points: int) -> list[int]:
     """Choose indices of points about evenly spread over cost."""
     if costs.size <= max_points:
         return list(range(costs.size))
-    wanted = np.linspace(costs.min(), costs.max(), max_points)
-    return sorted({int(np.argmin(np.abs(costs - cost))) for cost in wanted})
+    return nearest_places(costs, np.linspace(costs.min(), costs.max(), max_points))
 
 
 def _evaluated_curve(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike, indices: Iterable[int]) -> Curve:

@@ -96,8 +96,4 @@ class PolicyReader:
                     n_strays=int((meets & ~here).sum()),
                 )
             )
-        return tuple(sorted(steps, key=_readable_first))
-
-
-def _readable_first(step: Step) -> tuple[bool, int, int]:
-    return not step.clauses, sum(map(len, step.clauses)), -step.n_samples
+        return tuple(sorted(steps, key=lambda step: (not step.clauses, sum(map(len, step.clauses)), -step.n_samples)))

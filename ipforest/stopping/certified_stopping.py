@@ -132,7 +132,8 @@ class _PolicyTree:
         if ended.size:
             self._add(node, ended, following)
         signal = paths.signal[further, following]
-        cuts = _quantile_cuts(signal, n_bins)
+        cuts = np.empty(max(n_bins, 1) - 1)
+        cuts = cuts[: quantile_cuts(np.sort(signal), n_bins, cuts)]
         bins = np.searchsorted(cuts, signal, side="right")
         self.next_stage[node], self.edges[node], self.first_child[node] = following, cuts, len(self.parent)
         children = [further[bins == number] for number in range(cuts.size + 1)]
@@ -178,12 +179,6 @@ class _PolicyTree:
             n_units=costs.n_units,
             n_examples=paths.n_samples,
         )
-
-
-def _quantile_cuts(signal: FloatArray, n_bins: int) -> FloatArray:
-    """Cut a signal into at most so many bins of about equally many examples, none empty; give where bins begin."""
-    cuts = np.empty(max(n_bins, 1) - 1)
-    return cuts[: quantile_cuts(np.sort(signal), n_bins, cuts)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

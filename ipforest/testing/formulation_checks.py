@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -116,13 +116,17 @@ class _Case:
         return self.specification.instance
 
     @property
+    def formulation(self) -> Formulation:
+        return self.specification.formulation
+
+    @property
     def unit(self) -> float:
         """What one unit of the program's objective is worth in ``error + lam * cost``."""
-        return float(self.specification.objective_unit) if self.specification.formulation.integer_units else 1.0
+        return float(self.specification.objective_unit) if self.formulation.integer_units else 1.0
 
     def worth(self, pruning: Pruning) -> Fraction | None:
         """Return the objective that a pruning must have; None if it is not allowed."""
-        return self.specification.formulation.worth(self.specification, pruning)
+        return self.formulation.worth(self.specification, pruning)
 
     def optimum(self) -> Fraction | None:
         """Return the least objective of all prunings, tried one by one; None if none is allowed."""
@@ -232,26 +236,30 @@ def _random_goals(case: _Case) -> list[FloatArray]:
 
 
 def _over(
-    program: Formulation, own: Own, max_internal: int = MAX_INTERNAL, larger: bool = False
-) -> Callable[[Callable[[_Case], None]], None]:
-    """Run a test over the corner cases, then over drawn ones, and larger ones if asked; or over one's own."""
+    max_internal: int = MAX_INTERNAL, larger: bool = False
+) -> Callable[[Callable[[_Case], None]], Callable[[Formulation, Own], None]]:
+    """Make a check of a test: over the corner cases, then over drawn ones, and larger ones if asked; or one's own."""
 
-    def run(test: Callable[[_Case], None]) -> None:
-        for problem in _first_problems(program, own):
-            _noted(program, test, *problem)
-        if own is not None:
-            return
+    def made(test: Callable[[_Case], None]) -> Callable[[Formulation, Own], None]:
+        @wraps(test)
+        def check(program: Formulation, own: Own) -> None:
+            for problem in _first_problems(program, own):
+                _noted(program, test, *problem)
+            if own is not None:
+                return
 
-        @quickly()
-        @given(problem=_drawn_problems(program, max_internal))
-        def drawn(problem: _Problem) -> None:
-            _noted(program, test, *problem)
+            @quickly()
+            @given(problem=_drawn_problems(program, max_internal))
+            def drawn(problem: _Problem) -> None:
+                _noted(program, test, *problem)
 
-        drawn()
-        for problem in larger_problems(program) if larger else ():
-            _noted(program, test, *problem)
+            drawn()
+            for problem in larger_problems(program) if larger else ():
+                _noted(program, test, *problem)
 
-    return run
+        return check
+
+    return made
 
 
 def _noted(
@@ -268,19 +276,18 @@ def _noted(
         raise
 
 
-def _check_builds_a_model(program: Formulation, own: Own) -> None:
+@_over()
+def _check_builds_a_model(case: _Case) -> None:
     """Require: it writes a linear Pyomo model with one minimised objective; the relaxation has no integer variables."""
     from formulations import matrix
     from formulations._pyomo import pyo
 
-    @_over(program, own)
-    def test(case: _Case) -> None:
-        model = program.build(case.specification)
-        assert isinstance(model, pyo.ConcreteModel), f"expected a ConcreteModel, got {type(model).__name__}"
-        assert not case.program.maximised, "the objective is maximised, where error + lam * cost is to be minimised"
-        relaxed = matrix(program.build(replace(case.specification, relaxed=True)))
-        assert not relaxed.is_integer, "the relaxation has integer variables"
-        assert list(relaxed.column_labels) == list(case.program.column_labels), "the relaxation has other variables"
+    model = case.formulation.build(case.specification)
+    assert isinstance(model, pyo.ConcreteModel), f"expected a ConcreteModel, got {type(model).__name__}"
+    assert not case.program.maximised, "the objective is maximised, where error + lam * cost is to be minimised"
+    relaxed = matrix(case.formulation.build(replace(case.specification, relaxed=True)))
+    assert not relaxed.is_integer, "the relaxation has integer variables"
+    assert list(relaxed.column_labels) == list(case.program.column_labels), "the relaxation has other variables"
 
 
 def _check_refuses_what_it_does_not_take(program: Formulation, own: Own) -> None:
@@ -322,37 +329,30 @@ def _assert_refused(call: Callable[[], Any], word: str) -> None:
     assert word in said, f"expected a refusal that says {word!r}, got {said}"
 
 
-def _check_arrays_equal_the_model(program: Formulation, own: Own) -> None:
+@_over()
+def _check_arrays_equal_the_model(case: _Case) -> None:
     """Require: its arrays are the rows and columns of its Pyomo model, in the same order."""
-
-    @_over(program, own)
-    def test(case: _Case) -> None:
-        arrays = program.linear_program(case.specification)
-        assert arrays.A.shape == case.program.A.shape, f"{arrays.A.shape} against {case.program.A.shape}"
-        assert (arrays.A != case.program.A).nnz == 0, "other entries"
-        for part in ("senses", "rhs", "objective", "lower", "upper", "integer"):
-            assert np.array_equal(getattr(arrays, part), getattr(case.program, part)), f"other {part}"
-        assert arrays.constant == case.program.constant, "another constant"
-        for part in ("row_labels", "column_labels"):
-            assert list(getattr(arrays, part)) == list(getattr(case.program, part)), f"other {part}"
+    arrays = case.formulation.linear_program(case.specification)
+    assert arrays.A.shape == case.program.A.shape, f"{arrays.A.shape} against {case.program.A.shape}"
+    assert (arrays.A != case.program.A).nnz == 0, "other entries"
+    for part in ("senses", "rhs", "objective", "lower", "upper", "integer"):
+        assert np.array_equal(getattr(arrays, part), getattr(case.program, part)), f"other {part}"
+    assert arrays.constant == case.program.constant, "another constant"
+    for part in ("row_labels", "column_labels"):
+        assert list(getattr(arrays, part)) == list(getattr(case.program, part)), f"other {part}"
 
 
-def _check_size_is_that_of_the_model(program: Formulation, own: Own) -> None:
+@_over()
+def _check_size_is_that_of_the_model(case: _Case) -> None:
     """Require: it counts its variables and rows."""
-
-    @_over(program, own)
-    def test(case: _Case) -> None:
-        size = program.size(case.instance)
-        found = (case.program.n_columns, case.program.n_rows)
-        assert (size.variables, size.constraints) == found, f"{size}, but the model has {found}"
+    size = case.formulation.size(case.instance)
+    found = (case.program.n_columns, case.program.n_rows)
+    assert (size.variables, size.constraints) == found, f"{size}, but the model has {found}"
 
 
-def _check_optimum_is_that_of_all_prunings(program: Formulation, own: Own) -> None:
+@_over(larger=True)
+def _check_optimum_is_that_of_all_prunings(case: _Case) -> None:
     """Require: the optimum of its 0-1 program is the least objective of all prunings, and its point is one of them."""
-    _over(program, own, larger=True)(_test_optimum)
-
-
-def _test_optimum(case: _Case) -> None:
     found = _optimum_and_best(case)
     if found is None:
         return
@@ -362,22 +362,20 @@ def _test_optimum(case: _Case) -> None:
     assert case.worth(pruning) == best, f"the optimal point's pruning has {case.worth(pruning)}, the best {best}"
 
 
-def _check_points_are_prunings(program: Formulation, own: Own) -> None:
+@_over(MAX_INTERNAL + 2)
+def _check_points_are_prunings(case: _Case) -> None:
     """Require: 0-1 points read as prunings within the budget, at no smaller objective."""
-
-    @_over(program, own, MAX_INTERNAL + 2)
-    def test(case: _Case) -> None:
-        if case.optimum() is None:
-            return
-        for goal in _goals(case):
-            _, values = _solved(replace(case.program, objective=goal))
-            pruning = case.read(values)
-            worth = case.worth(pruning)
-            assert worth is not None, "a point's pruning is not allowed, or exceeds the budget"
-            stated = float(case.program.objective @ values + case.program.constant) * case.unit
-            assert stated >= float(worth) - ROOM * max(1.0, float(worth)), (
-                f"a point has the objective {stated:.9g}, its pruning {worth}"
-            )
+    if case.optimum() is None:
+        return
+    for goal in _goals(case):
+        _, values = _solved(replace(case.program, objective=goal))
+        pruning = case.read(values)
+        worth = case.worth(pruning)
+        assert worth is not None, "a point's pruning is not allowed, or exceeds the budget"
+        stated = float(case.program.objective @ values + case.program.constant) * case.unit
+        assert stated >= float(worth) - ROOM * max(1.0, float(worth)), (
+            f"a point has the objective {stated:.9g}, its pruning {worth}"
+        )
 
 
 def _check_prunings_are_points(program: Formulation, own: Own) -> None:
@@ -387,7 +385,7 @@ def _check_prunings_are_points(program: Formulation, own: Own) -> None:
     """
     from proofs.crosschecks.brute_force import prunings
 
-    _over(program, own, max_internal=3)(lambda case: _test_points_of(case, prunings(case.instance)))
+    _over(max_internal=3)(lambda case: _test_points_of(case, prunings(case.instance)))(program, own)
     for problem in problems_of_many_trees(program) if own is None else ():
         _noted(program, _test_points_of_all_and_none, *problem)
 
@@ -428,7 +426,7 @@ def _check_delayed_tests_are_right_or_refused(program: Formulation, own: Own) ->
 
 def _shares_as_rows(case: _Case) -> tuple[FloatArray, FloatArray]:
     """Read x = constant + rows @ values off the formulation, which must read a pruning by an affine map."""
-    n, read = case.program.n_columns, case.specification.formulation.reader(case.specification)
+    n, read = case.program.n_columns, case.formulation.reader(case.specification)
     constant = read(np.zeros(n))
     rows = np.zeros((case.instance.n_internal, n))
     for column, unit in enumerate(np.eye(n)):
@@ -452,25 +450,22 @@ def _fixed(program: LinearProgram, shares: tuple[FloatArray, FloatArray], prunin
     )
 
 
-def _check_relaxation_bounds_the_optimum(program: Formulation, own: Own) -> None:
+@_over(larger=True)
+def _check_relaxation_bounds_the_optimum(case: _Case) -> None:
     """Require: the relaxation's optimum is at most that of all prunings, and equal if ``integral`` is promised."""
-
-    @_over(program, own, larger=True)
-    def test(case: _Case) -> None:
-        optimum = case.optimum()
-        if optimum is None:
-            return
-        bound, best = _solved(case.relaxed())[0] * case.unit, float(optimum)
-        room = ROOM * max(1.0, best)
-        assert bound <= best + room, f"the relaxation gives {bound:.9g}, above the optimum {best:.9g}"
-        if program.integral:
-            assert bound >= best - room, f"integral, but the relaxation gives {bound:.9g}, below {best:.9g}"
+    optimum = case.optimum()
+    if optimum is None:
+        return
+    bound, best = _solved(case.relaxed())[0] * case.unit, float(optimum)
+    room = ROOM * max(1.0, best)
+    assert bound <= best + room, f"the relaxation gives {bound:.9g}, above the optimum {best:.9g}"
+    if case.formulation.integral:
+        assert bound >= best - room, f"integral, but the relaxation gives {bound:.9g}, below {best:.9g}"
 
 
 def _check_relaxation_is_that_of(other: Formulation, program: Formulation, own: Own) -> None:
     """Require: its relaxation gives the other's bound; with the same columns also where coefficients are raised."""
 
-    @_over(program, own)
     def test(case: _Case) -> None:
         twin = _case(other, case.instance, case.specification.number)
         raised: list[FloatArray | float] = [0.0]
@@ -482,6 +477,8 @@ def _check_relaxation_is_that_of(other: Formulation, program: Formulation, own: 
             assert abs(bound - known) <= ROOM * max(1.0, abs(known)), (
                 f"the relaxation gives {bound:.9g}, that of {other.name} {known:.9g}"
             )
+
+    _over()(test)(program, own)
 
 
 def _bound(case: _Case, more: FloatArray | float) -> float:
@@ -528,52 +525,47 @@ def _check_integral_is_kept(program: Formulation, own: Own) -> None:
     """Require: where ``integral`` is promised, the relaxation's vertices are integral: random objectives."""
     from ipforest.testing.assertions import assert_integral
 
+    def test(case: _Case) -> None:
+        for goal in _random_goals(case) if case.optimum() is not None else []:
+            _, values = _solved(replace(case.relaxed(), objective=goal))
+            if np.abs(values - np.rint(values)).max(initial=0) > ROOM:
+                assert_integral(replace(case.relaxed(), objective=goal))
+                raise AssertionError("integral is promised, but a vertex is fractional")
+
     if program.integral:
-
-        @_over(program, own)
-        def test(case: _Case) -> None:
-            for goal in _random_goals(case) if case.optimum() is not None else []:
-                _, values = _solved(replace(case.relaxed(), objective=goal))
-                if np.abs(values - np.rint(values)).max(initial=0) > ROOM:
-                    assert_integral(replace(case.relaxed(), objective=goal))
-                    raise AssertionError("integral is promised, but a vertex is fractional")
+        _over()(test)(program, own)
 
 
-def _check_network_is_its_matrix(program: Formulation, own: Own) -> None:
+@_over()
+def _check_network_is_its_matrix(case: _Case) -> None:
     """Require: if it names a network, that network's path matrix is its matrix, which makes it totally unimodular."""
     from proofs.unimodularity.network_certificate import NetworkCertificate
 
-    @_over(program, own)
-    def test(case: _Case) -> None:
-        network = program.network(case.instance)
-        if network is not None:
-            certificate = NetworkCertificate(
-                network.parent, network.column_vertex, network.away, network.tail, network.head
-            )
-            verdict = certificate.check(case.program.A.astype(np.int64))
-            assert verdict, f"the network is not that of the matrix: {verdict.reason}"
+    network = case.formulation.network(case.instance)
+    if network is not None:
+        parts = network.parent, network.column_vertex, network.away, network.tail, network.head
+        certificate = NetworkCertificate(*parts)
+        verdict = certificate.check(case.program.A.astype(np.int64))
+        assert verdict, f"the network is not that of the matrix: {verdict.reason}"
 
 
-def _check_multipliers_bound_the_optimum(program: Formulation, own: Own) -> None:
+@_over()
+def _check_multipliers_bound_the_optimum(case: _Case) -> None:
     """Require: the multipliers that it reads from duals are one a triple, and give a bound that is valid."""
     from formulations.exact_results import multipliers
     from ipforest.solvers.highs import run
     from ipforest.solvers.tree_dp import lagrangian_bound, within_prices
 
-    if program.takes != "lam":
+    program = case.formulation
+    best = case.optimum() if program.takes == "lam" else None
+    duals = None if best is None else run(case.relaxed()).row_duals
+    if duals is None or best is None or program.multipliers(case.specification, duals) is None:
         return
-
-    @_over(program, own)
-    def test(case: _Case) -> None:
-        best = case.optimum()
-        duals = None if best is None else run(case.relaxed()).row_duals
-        if duals is None or best is None or program.multipliers(case.specification, duals) is None:
-            return
-        found = multipliers(case.specification, duals)
-        assert found.shape == (case.instance.n_triples,), f"expected a multiplier a triple, got {found.shape}"
-        p, q = case.specification.weights
-        bound, _ = lagrangian_bound(case.instance, p, q, within_prices(case.instance, p, found))
-        assert bound * case.specification.objective_unit <= best, "the multipliers' bound is above the optimum"
+    found = multipliers(case.specification, duals)
+    assert found.shape == (case.instance.n_triples,), f"expected a multiplier a triple, got {found.shape}"
+    p, q = case.specification.weights
+    bound, _ = lagrangian_bound(case.instance, p, q, within_prices(case.instance, p, found))
+    assert bound * case.specification.objective_unit <= best, "the multipliers' bound is above the optimum"
 
 
 CHECKS: tuple[Callable[[Formulation, Own], None], ...] = (

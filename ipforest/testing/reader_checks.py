@@ -264,10 +264,6 @@ def _compare_where_it_answers(case: _Case, probes: _Probes, value: Any) -> None:
             _compare(case, some, values)
 
 
-def _is_infinite(value: Any, trees: Trees) -> bool:
-    return isinstance(value, float) and abs(value) > float(np.finfo(trees.dtype).max)
-
-
 def _is_refused(case: _Case, X: Any) -> bool:
     """Tell whether the model refuses a value, in whatever way its library does."""
     try:

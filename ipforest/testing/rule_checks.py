@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -195,10 +195,11 @@ def _fitted(rule: StoppingRule, paths: StoppingPaths) -> FittedRule:
     return fitted
 
 
-def _over_corners(rule: StoppingRule) -> Callable[[Callable[[StoppingPaths, FittedRule], None]], None]:
-    """Run a test over all corner paths, with the rule that is fitted on them; it may refuse losses of fractions."""
+def _over_corners(test: Callable[[StoppingPaths, FittedRule], None]) -> Callable[[StoppingRule], None]:
+    """Make a check of a test: over all corner paths, with the rule fitted on them, which may refuse some losses."""
 
-    def run(test: Callable[[StoppingPaths, FittedRule], None]) -> None:
+    @wraps(test)
+    def check(rule: StoppingRule) -> None:
         for name, paths in corner_paths().items():
             try:
                 fitted = _fitted_or_refused(rule, paths)
@@ -208,7 +209,7 @@ def _over_corners(rule: StoppingRule) -> Callable[[Callable[[StoppingPaths, Fitt
                 failure.add_note(f"fails on ipforest.testing.rule_checks.corner_paths()[{name!r}]")
                 raise
 
-    return run
+    return check
 
 
 def _fitted_or_refused(rule: StoppingRule, paths: StoppingPaths) -> FittedRule | None:
@@ -228,75 +229,63 @@ def _much_asked(fitted: FittedRule) -> None:
         _along(fitted, paths.of(np.arange(paths.n_samples)[::-1]))
 
 
-def _check_answers_are_numbers(rule: StoppingRule) -> None:
+@_over_corners
+def _check_answers_are_numbers(paths: StoppingPaths, fitted: FittedRule) -> None:
     """Require: a number, not NaN, and an integer of 32 bits for each example, at every stage, of corner cases, too."""
-
-    @_over_corners(rule)
-    def test(paths: StoppingPaths, fitted: FittedRule) -> None:
-        _along(fitted, paths)
+    _along(fitted, paths)
 
 
-def _check_none_is_answered(rule: StoppingRule) -> None:
+@_over_corners
+def _check_none_is_answered(paths: StoppingPaths, fitted: FittedRule) -> None:
     """Require: asked of no example, as policies ask where all have stopped, it gives empty arrays."""
-
-    @_over_corners(rule)
-    def test(paths: StoppingPaths, fitted: FittedRule) -> None:
-        none = np.empty(0, dtype=np.int64)
-        asked(fitted, none, np.empty(0), none.copy())
+    none = np.empty(0, dtype=np.int64)
+    asked(fitted, none, np.empty(0), none.copy())
 
 
-def _check_later_stages_are_answered(rule: StoppingRule) -> None:
+@_over_corners
+def _check_later_stages_are_answered(paths: StoppingPaths, fitted: FittedRule) -> None:
     """Require: examples that buy more often than all of the paths are answered, and signals unlike theirs."""
+    later = _paths(8, n_samples=28, n_stages=paths.n_stages + 4)
+    try:
+        _along(fitted, later)
+    except (LookupError, ValueError) as problem:
+        raise AssertionError(
+            f"expected keenness at stages up to {later.n_stages - 2}, as new examples may buy more often than "
+            f"those of the paths, whose last stage is {paths.n_stages - 1}, got {type(problem).__name__}: {problem}"
+        ) from problem
     strange = np.array([-1e9, -1.0, 0.0, 1e-300, 0.5, 1.0, 1e9])
-
-    @_over_corners(rule)
-    def test(paths: StoppingPaths, fitted: FittedRule) -> None:
-        later = _paths(8, n_samples=28, n_stages=paths.n_stages + 4)
-        try:
-            _along(fitted, later)
-        except (LookupError, ValueError) as problem:
-            raise AssertionError(
-                f"expected keenness at stages up to {later.n_stages - 2}, as new examples may buy more often than "
-                f"those of the paths, whose last stage is {paths.n_stages - 1}, got {type(problem).__name__}: {problem}"
-            ) from problem
-        _along(fitted, replace(later, signal=np.tile(strange, 4)[:, None] * np.ones(later.n_stages)))
+    _along(fitted, replace(later, signal=np.tile(strange, 4)[:, None] * np.ones(later.n_stages)))
 
 
-def _check_each_example_is_answered_alone(rule: StoppingRule) -> None:
+@_over_corners
+def _check_each_example_is_answered_alone(paths: StoppingPaths, fitted: FittedRule) -> None:
     """Require: an example has the same answer alone, among others and in another order, as a session has it alone."""
-
-    @_over_corners(rule)
-    def test(paths: StoppingPaths, fitted: FittedRule) -> None:
-        answered = _along(fitted, paths)
-        for stage in np.unique(answered.stage).tolist():
-            whole = answered.of(np.flatnonzero(answered.stage == stage)[::-1])
-            _require_same(whole, _again(fitted, whole), "in the opposite order")
-            half = whole.of(slice(None, None, 2))
-            _require_same(half, _again(fitted, half), "among half as many examples")
-        for row in range(0, answered.stage.size, max(1, answered.stage.size // ALONE)):
-            one = answered.of(slice(row, row + 1))
-            _require_same(one, _again(fitted, one), "alone")
+    answered = _along(fitted, paths)
+    for stage in np.unique(answered.stage).tolist():
+        whole = answered.of(np.flatnonzero(answered.stage == stage)[::-1])
+        _require_same(whole, _again(fitted, whole), "in the opposite order")
+        half = whole.of(slice(None, None, 2))
+        _require_same(half, _again(fitted, half), "among half as many examples")
+    for row in range(0, answered.stage.size, max(1, answered.stage.size // ALONE)):
+        one = answered.of(slice(row, row + 1))
+        _require_same(one, _again(fitted, one), "alone")
 
 
-def _check_stages_may_be_mixed(rule: StoppingRule) -> None:
+@_over_corners
+def _check_stages_may_be_mixed(paths: StoppingPaths, fitted: FittedRule) -> None:
     """Require: examples at different stages, as in a table, are answered together as those of one stage are."""
-
-    @_over_corners(rule)
-    def test(paths: StoppingPaths, fitted: FittedRule) -> None:
-        answered = _along(fitted, paths)
-        mixed = answered.of(np.random.default_rng(0).permutation(answered.stage.size))
-        _require_same(mixed, _again(fitted, mixed), "together with examples at other stages; stage is an array")
+    answered = _along(fitted, paths)
+    mixed = answered.of(np.random.default_rng(0).permutation(answered.stage.size))
+    _require_same(mixed, _again(fitted, mixed), "together with examples at other stages; stage is an array")
 
 
-def _check_same_question_has_same_answer(rule: StoppingRule) -> None:
+@_over_corners
+def _check_same_question_has_same_answer(paths: StoppingPaths, fitted: FittedRule) -> None:
     """Require: an answer depends on the arguments alone, not on what was asked before."""
-
-    @_over_corners(rule)
-    def test(paths: StoppingPaths, fitted: FittedRule) -> None:
-        first = _along(fitted, paths)
-        _require_same(first, _along(fitted, paths), "when asked again", exactly=True)
-        _much_asked(fitted)
-        _require_same(first, _along(fitted, paths), "when asked again after others", exactly=True)
+    first = _along(fitted, paths)
+    _require_same(first, _along(fitted, paths), "when asked again", exactly=True)
+    _much_asked(fitted)
+    _require_same(first, _along(fitted, paths), "when asked again after others", exactly=True)
 
 
 def _check_arguments_and_answers_stay(rule: StoppingRule) -> None:
@@ -332,8 +321,7 @@ def _check_another_fit_does_not_disturb(rule: StoppingRule) -> None:
 def _check_fit_learns_from_paths_alone(rule: StoppingRule) -> None:
     """Require: equal paths are learnt from alike, whatever was fitted before and random numbers of all are."""
 
-    @_over_corners(rule)
-    def test(paths: StoppingPaths, fitted: FittedRule) -> None:
+    def test(paths: StoppingPaths, _: FittedRule) -> None:
         with _random_numbers_of_all(1) as drawn:
             first = _along(_fitted(rule, paths), paths)
             assert not drawn(), "expected random numbers of a generator of its own, got ones of all, drawn or seeded"
@@ -341,6 +329,8 @@ def _check_fit_learns_from_paths_alone(rule: StoppingRule) -> None:
         with _random_numbers_of_all(2):
             again = _along(_fitted(rule, paths.of(np.arange(paths.n_samples))), paths)
         _require_same(first, again, "when fitted on equal paths", exactly=True)
+
+    _over_corners(test)(rule)
 
 
 @contextmanager

@@ -14,14 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import partial, wraps
 from io import StringIO
 from itertools import count, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from hypothesis import given
@@ -99,94 +99,91 @@ def check_solver(
         yield check.__name__.removeprefix("_check_"), partial(check, questions)
 
 
-def _over_problems(questions: Questions) -> Callable[[Callable[[PruningInstance, Fraction], None]], None]:
-    """Run a test over the small problems that tell solvers apart, then over drawn and larger ones that it takes."""
+Test: TypeAlias = "Callable[[Questions, PruningInstance, Fraction], None]"
 
-    def run(test: Callable[[PruningInstance, Fraction], None]) -> None:
-        def noted(instance: PruningInstance, number: Fraction) -> None:
-            if not questions.info.fits(instance):
+
+def _over_problems(promise: str | None = None) -> Callable[[Test], Callable[[Questions], None]]:
+    """Make a check of a test: over the small problems that tell solvers apart, then over drawn and larger ones.
+
+    Those are left out that a solver does not take; one that does not make the promise is not checked.
+    """
+
+    def made(test: Test) -> Callable[[Questions], None]:
+        @wraps(test)
+        def check(questions: Questions) -> None:
+            if promise is not None and not getattr(questions.info, promise):
                 return
-            try:
-                test(instance, number)
-            except BaseException as failure:  # whatever failed goes on, with the problem in words; so does an interrupt
-                problem = questions.problem(instance, number)
-                failure.add_note(f"fails on {problem}: {problem.to_json()}")
-                raise
+            for asked in questions.problems():
+                _noted(test, questions, *asked)
 
-        for asked in questions.problems():
-            noted(*asked)
+            @quickly()
+            @given(instance=instances(MAX_INTERNAL), number=questions.numbers)
+            def drawn(instance: PruningInstance, number: Fraction) -> None:
+                _noted(test, questions, instance, number)
 
-        @quickly()
-        @given(instance=instances(MAX_INTERNAL), number=questions.numbers)
-        def drawn(instance: PruningInstance, number: Fraction) -> None:
-            noted(instance, number)
+            drawn()
+            for asked in questions.larger_problems():
+                _noted(test, questions, *asked)
 
-        drawn()
-        for asked in questions.larger_problems():
-            noted(*asked)
+        return check
 
-    return run
+    return made
 
 
-def _check_result_is_its_pruning(questions: Questions) -> None:
+def _noted(test: Test, questions: Questions, instance: PruningInstance, number: Fraction) -> None:
+    """Test a problem that the solver takes; whatever fails goes on, with the problem in words, an interrupt, too."""
+    if not questions.info.fits(instance):
+        return
+    try:
+        test(questions, instance, number)
+    except BaseException as failure:
+        problem = questions.problem(instance, number)
+        failure.add_note(f"fails on {problem}: {problem.to_json()}")
+        raise
+
+
+@_over_problems()
+def _check_result_is_its_pruning(questions: Questions, instance: PruningInstance, number: Fraction) -> None:
     """Require: the pruning is closed under parents; the result's numbers are its own; the status is true."""
-
-    @_over_problems(questions)
-    def test(instance: PruningInstance, number: Fraction) -> None:
-        result = questions.answer(instance, number)
-        for name, true in questions.truth(instance, number, result).items():
-            said = getattr(result, name)
-            assert said == true, f"says that the {name} of its pruning is {said}: it is {true}"
-        value = questions.value(result)
-        assert (result.status is Status.OPTIMAL) == (result.bound == value), (
-            f"has the status {str(result.status)!r} with the {questions.minimises} {value} and the bound {result.bound}"
-        )
+    result = questions.answer(instance, number)
+    for name, true in questions.truth(instance, number, result).items():
+        said = getattr(result, name)
+        assert said == true, f"says that the {name} of its pruning is {said}: it is {true}"
+    value = questions.value(result)
+    assert (result.status is Status.OPTIMAL) == (result.bound == value), (
+        f"has the status {str(result.status)!r} with the {questions.minimises} {value} and the bound {result.bound}"
+    )
 
 
-def _check_bound_is_valid(questions: Questions) -> None:
+@_over_problems()
+def _check_bound_is_valid(questions: Questions, instance: PruningInstance, number: Fraction) -> None:
     """Require: no pruning goes below the bound."""
-
-    @_over_problems(questions)
-    def test(instance: PruningInstance, number: Fraction) -> None:
-        bound, best = questions.answer(instance, number).bound, questions.least(instance, number)
-        assert bound <= best, f"the bound {bound} is above the optimum {best}"
+    bound, best = questions.answer(instance, number).bound, questions.least(instance, number)
+    assert bound <= best, f"the bound {bound} is above the optimum {best}"
 
 
-def _check_exact_is_optimal(questions: Questions) -> None:
+@_over_problems("exact")
+def _check_exact_is_optimal(questions: Questions, instance: PruningInstance, number: Fraction) -> None:
     """Require: a solver that promises to be exact finds the optimum and proves it."""
-    if not questions.info.exact:
-        return
-
-    @_over_problems(questions)
-    def test(instance: PruningInstance, number: Fraction) -> None:
-        result, best = questions.answer(instance, number), questions.least(instance, number)
-        found = questions.value(result)
-        assert (found, result.bound) == (best, best), (
-            f"finds {found} with the bound {result.bound}: the optimum is {best}"
-        )
+    result, best = questions.answer(instance, number), questions.least(instance, number)
+    found = questions.value(result)
+    assert (found, result.bound) == (best, best), f"finds {found} with the bound {result.bound}: the optimum is {best}"
 
 
-def _check_canonical_is_smallest(questions: Questions) -> None:
+@_over_problems("canonical")
+def _check_canonical_is_smallest(questions: Questions, instance: PruningInstance, lam: Fraction) -> None:
     """Require: a solver that promises the canonical answer returns the optimal pruning that keeps fewest nodes."""
-    if not questions.info.canonical:
-        return
-
-    @_over_problems(questions)
-    def test(instance: PruningInstance, lam: Fraction) -> None:
-        found, smallest = questions.answer(instance, lam).pruning, questions.optimum(instance, lam).pruning
-        assert found == smallest, f"keeps {found.kept.nonzero()[0]}, the smallest {smallest.kept.nonzero()[0]}"
+    found, smallest = questions.answer(instance, lam).pruning, questions.optimum(instance, lam).pruning
+    assert found == smallest, f"keeps {found.kept.nonzero()[0]}, the smallest {smallest.kept.nonzero()[0]}"
 
 
-def _check_certificate_is_accepted(questions: Questions) -> None:
+@_over_problems("certifies")
+def _check_certificate_is_accepted(questions: Questions, instance: PruningInstance, lam: Fraction) -> None:
     """Require: a solver that promises certificates gives a flow that proves its bound."""
-    if not questions.info.certifies:
-        return
     from proofs.certificates.optimality import verify_optimality
 
-    @_over_problems(questions)
-    def test(instance: PruningInstance, lam: Fraction) -> None:
-        verdict = verify_optimality(instance, questions.answer(instance, lam))
-        assert verdict, f"the certificate is refused: {verdict.reason}"
+    verdict = verify_optimality(instance, questions.answer(instance, lam))
+    assert verdict, f"the certificate is refused: {verdict.reason}"
 
 
 def _check_falls_with_lambda(questions: Questions) -> None:
@@ -214,15 +211,13 @@ def _check_end_of_time_leaves_a_result(questions: Questions) -> None:
     _check_bound_is_valid(hasty)
 
 
-def _check_is_deterministic(questions: Questions) -> None:
+@_over_problems()
+def _check_is_deterministic(questions: Questions, instance: PruningInstance, number: Fraction) -> None:
     """Require: asked twice, it answers twice the same, and it leaves the instance alone."""
-
-    @_over_problems(questions)
-    def test(instance: PruningInstance, number: Fraction) -> None:
-        before = instance.fingerprint()
-        one, two = questions.answer(instance, number), questions.answer(instance, number)
-        assert (one.pruning, one.bound) == (two.pruning, two.bound), "another answer to the same question"
-        assert instance.fingerprint() == before, "the instance was changed"
+    before = instance.fingerprint()
+    one, two = questions.answer(instance, number), questions.answer(instance, number)
+    assert (one.pruning, one.bound) == (two.pruning, two.bound), "another answer to the same question"
+    assert instance.fingerprint() == before, "the instance was changed"
 
 
 def _check_another_instance_is_not_remembered(questions: Questions) -> None:
@@ -348,16 +343,12 @@ def _check_global_state_is_left_alone(questions: Questions) -> None:
         np.random.set_state(drawn_by_numpy)  # noqa: NPY002  # as it was
 
 
-def _check_order_of_trees_does_not_matter(questions: Questions) -> None:
+@_over_problems("exact")
+def _check_order_of_trees_does_not_matter(questions: Questions, instance: PruningInstance, number: Fraction) -> None:
     """Require of an exact solver: trees in another order have the same optimum."""
-    if not questions.info.exact:
-        return
-
-    @_over_problems(questions)
-    def test(instance: PruningInstance, number: Fraction) -> None:
-        turned = with_trees_in_order(instance, range(instance.n_trees - 1, -1, -1))
-        one, two = (questions.value(questions.answer(each, number)) for each in (instance, turned))
-        assert one == two, f"{one} in one order of the trees, {two} in another"
+    turned = with_trees_in_order(instance, range(instance.n_trees - 1, -1, -1))
+    one, two = (questions.value(questions.answer(each, number)) for each in (instance, turned))
+    assert one == two, f"{one} in one order of the trees, {two} in another"
 
 
 def _check_delayed_tests_are_right_or_refused(questions: Questions) -> None:

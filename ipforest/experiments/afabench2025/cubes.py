@@ -114,8 +114,10 @@ def _own_parts(data: datasets.Dataset) -> Parts:
 def run(cell: Cell) -> list[Record]:
     """Train a method, and measure it within each hard and soft budget."""
     task, method = task_of(cell), cell["method"]
-    others = {STATIC: _static, COAI: _coai, AACO: _aaco, STREED: _streed, GDFS: _gdfs, DIME: _dime}
+    others = {STATIC: _static, COAI: _coai, AACO: _aaco, STREED: _streed}
     others[EXACT] = partial(_exact, cell["data"])
+    others[GDFS] = partial(_by_network, GreedyDynamicSelection, ())
+    others[DIME] = partial(_by_network, MutualInformationSelection, PRICES)
     measure = others.get(method) or partial(_ours, FRONT_ENDS[method])
     return [
         {"setting": setting, "budget": budget, "cost": option.cost, "accuracy": 1 - option.error}
@@ -156,23 +158,18 @@ def _aaco(task: Task) -> Measured:
     return _by_policy(task, ConditionedOracle(classifier, X, y, Purchases.of(task.costs), task.seed), PRICES)
 
 
-def _gdfs(task: Task) -> Measured:
-    """Buy by a policy network up to a hard budget; a soft budget is the same number of purchases for all examples."""
-    return _by_policy(task, _neural(GreedyDynamicSelection, task), ())
+def _by_network(kind: type[NeuralAcquisition], prices: Sequence[float], task: Task) -> Measured:
+    """Buy up to a hard budget by networks, or, by those that weigh prices, as long as it is worth its price.
 
-
-def _dime(task: Task) -> Measured:
-    """Buy by a value network: up to a hard budget, or as long as what is expected is worth its price."""
-    return _by_policy(task, _neural(MutualInformationSelection, task), PRICES)
+    Without prices a soft budget is the same number of purchases for all examples.
+    """
+    network = kind(task.parts.X_train, task.parts.y_train, Purchases.of(task.costs), task.seed)
+    return _by_policy(task, network, prices)
 
 
 def _exact(name: str, task: Task) -> Measured:
     """Buy what tells most per price by the distribution that the examples come from, and predict by it."""
     return _by_policy(task, ExactInformation(DISTRIBUTIONS[name](), Purchases.of(task.costs), task.seed), PRICES)
-
-
-def _neural(kind: type[NeuralAcquisition], task: Task) -> NeuralAcquisition:
-    return kind(task.parts.X_train, task.parts.y_train, Purchases.of(task.costs), task.seed)
 
 
 def _by_policy(task: Task, policy: Acquisition, prices: Sequence[float]) -> Measured:

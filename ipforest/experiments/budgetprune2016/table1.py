@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from ipforest.ensemble.forest import Forest
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import entropy_forest
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record, Steps, settings_of
 from ipforest.experiments.metrics import error_rate, feature_usage_table
-from ipforest.experiments.paper_data import PaperData, load_parts
+from ipforest.experiments.paper_data import load_parts
 from ipforest.experiments.rows import averaged
 from ipforest.learners import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
@@ -43,15 +42,11 @@ def run(cell: Cell) -> list[Record]:
     tried = [model.forest_.prune(model.path_.pruning_at(place)).without_bare_roots() for place in places]
     missed = [error_rate(parts.y_validation, forest.predict(parts.X_validation)) for forest in tried]
     cheapest = max(place for place, error in enumerate(missed) if error <= min(missed) + TOLERANCE)
+    X, y = parts.X_test, parts.y_test
     return [
-        {"forest": name, **_usage(forest, data)}
-        for name, forest in (("unpruned", model.forest_), ("BudgetPrune", tried[cheapest]))
+        {"forest": name, **feature_usage_table(of.feature_usage(X), of.cost(X, data.costs), y, of.predict(X))}
+        for name, of in (("unpruned", model.forest_), ("BudgetPrune", tried[cheapest]))
     ]
-
-
-def _usage(forest: Forest, data: PaperData) -> Record:
-    X, y = data.parts.X_test, data.parts.y_test
-    return feature_usage_table(forest.feature_usage(X), forest.cost(X, data.costs), y, forest.predict(X))
 
 
 def summarise(records: list[Record]) -> list[Record]:

@@ -21,7 +21,7 @@ from ipforest.experiments.ranking_trees import (
     task_of,
     true_resources,
 )
-from ipforest.experiments.rows import grouped, mean_and_deviation
+from ipforest.experiments.rows import draw_line, grouped, mean_and_deviation
 
 VARIANTS = {
     "CSTC": {"features": True, "evaluation": True},
@@ -90,9 +90,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
         for (data, curve), points in grouped(rows, "data", "curve").items():
             if curve == "CSTC" or any(row["part"] == part for row in points):
                 points.sort(key=lambda row: row["cost"])
-                axes.plot(
-                    [row["cost"] for row in points], [row["ndcg"] for row in points], "o-", label=f"{curve}, {data}"
-                )
+                draw_line(axes, points, "cost", "ndcg", "o-", label=f"{curve}, {data}")
         axes.set(xlabel="average cost of a document", ylabel="NDCG@5", xscale="log")
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8)

@@ -24,7 +24,7 @@ from ipforest.experiments.ranking_trees import (
     true_resources,
     with_known,
 )
-from ipforest.experiments.rows import panels
+from ipforest.experiments.rows import draw_line, panels
 
 METHODS: dict[str, ClassifierTreeEstimator] = {
     "CSTC": CSTC(objective=TreeObjective(depth=4)),
@@ -107,7 +107,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     figure, parts = panels(rows, "data", "method", width=4.2, height=3.8)
     for (data, method), of_panel, axes in parts:
         for column in (column for column in of_panel[0] if column.startswith("price")):
-            axes.plot([row["depth"] for row in of_panel], [row[column] for row in of_panel], "o-", label=column)
+            draw_line(axes, of_panel, "depth", column, "o-", label=column)
         axes.set(title=f"{method}, {data}", xlabel="depth", ylim=(-0.02, 1.02))
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.3)

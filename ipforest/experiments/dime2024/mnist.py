@@ -8,12 +8,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ipforest import datasets
-from ipforest._internal.arrays import Array, FloatArray
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.acquisition import Purchases
+from ipforest.experiments.acquisition import Purchases, answers_within
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.neural_acquisition import MutualInformationSelection, Training
-from ipforest.experiments.rows import grouped
+from ipforest.experiments.rows import draw_line, grouped
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 
 BUDGETS = tuple(range(1, 11))
@@ -48,33 +47,23 @@ def run(cell: Cell) -> list[Record]:
     if cell["quick"]:
         training = training[:N_QUICK]
     if cell["method"] == DIME:
-        networks = QUICK_NETWORKS if cell["quick"] else NETWORKS
-        answers = _dime(X[training], y[training], X[test], networks, cell["seed"])
+        networks, purchases = (
+            QUICK_NETWORKS if cell["quick"] else NETWORKS,
+            Purchases.of(FeatureCosts.uniform(X.shape[1])),
+        )
+        dime = MutualInformationSelection(X[training], y[training], purchases, cell["seed"], networks)
+        found = answers_within(dime, X[test], BUDGETS)
+        answers = {budget: (outputs.argmax(axis=1), bought) for budget, (outputs, bought) in found.items()}
     else:
         model = BudgetedClassifier(random_state=cell["seed"])
         training, validation = training[:N_FRONT_END], validation[:N_FRONT_END]
         model.fit(X[training], y[training], X[validation], y[validation])
-        answers = {budget: _answers(model.at_budget(budget), X[test]) for budget in BUDGETS}
+        told = {budget: model.at_budget(budget).predict(X[test], return_cost=True) for budget in BUDGETS}
+        answers = {budget: (predicted, float(paid.mean())) for budget, (predicted, paid) in told.items()}
     return [
         {"pixels": budget, "accuracy": float(np.mean(predicted == y[test])), "bought": bought}
         for budget, (predicted, bought) in answers.items()
     ]
-
-
-def _dime(X: FloatArray, y: Array, X_test: FloatArray, training: Training, seed: int) -> dict[int, tuple[Array, float]]:
-    """Predict at each number of pixels, and give how many are bought on average."""
-    purchases = Purchases.of(FeatureCosts.uniform(X.shape[1]))
-    model = MutualInformationSelection(X, y, purchases, seed, training)
-    orders = model.bought(X_test, 0.0, float(BUDGETS[-1]), forced=True)
-    shown = {budget: purchases.shown(orders, budget) for budget in BUDGETS}
-    return {
-        budget: (model.predict_proba(X_test, known).argmax(axis=1), float(known.sum(axis=1).mean()))
-        for budget, known in shown.items()
-    }
-
-
-def _answers(model: BudgetedClassifier, X: FloatArray) -> tuple[Array, float]:
-    return model.predict(X), float(model.cost(X).mean())
 
 
 def summarise(records: list[Record]) -> list[Record]:
@@ -92,7 +81,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     axes = figure.add_subplot()
     for (method,), line in grouped(rows, "method").items():
         style = "kx" if method == PRINTED else ".-"
-        axes.plot([row["pixels"] for row in line], [row["accuracy"] for row in line], style, label=method)
+        draw_line(axes, line, "pixels", "accuracy", style, label=method)
     axes.set(xlabel="pixels per image", ylabel="accuracy, %", title="MNIST")
     axes.legend(fontsize=8)
     return figure

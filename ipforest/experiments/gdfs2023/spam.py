@@ -10,16 +10,15 @@ from matplotlib.figure import Figure
 from sklearn.metrics import roc_auc_score
 
 from ipforest import datasets
-from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.acquisition import Purchases
+from ipforest.experiments.acquisition import Purchases, answers_within
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.neural_acquisition import (
     GreedyDynamicSelection,
     MutualInformationSelection,
     NeuralAcquisition,
 )
-from ipforest.experiments.rows import grouped, mean_and_error
+from ipforest.experiments.rows import draw_line, grouped, mean_and_error
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 
 BUDGETS = tuple(range(1, 11))
@@ -55,24 +54,16 @@ def run(cell: Cell) -> list[Record]:
     if cell["method"] == FRONT_END:
         model = BudgetedClassifier(scoring="roc_auc", random_state=cell["seed"])
         model.fit(X[training], y[training], X[validation], y[validation])
-        measured = {budget: _front_end(model.at_budget(budget), X[test]) for budget in BUDGETS}
+        told = {budget: model.at_budget(budget).answers(X[test]) for budget in BUDGETS}
+        measured: dict[float, Any] = {at: (each.probability, float(each.cost.mean())) for at, each in told.items()}
     else:
         purchases = Purchases.of(FeatureCosts.uniform(X.shape[1]))
         network = NEURAL[cell["method"]](X[training], y[training], purchases, cell["seed"])
-        orders = network.bought(X[test], 0.0, float(BUDGETS[-1]), forced=True)
-        measured = {budget: _neural(network, X[test], purchases.shown(orders, budget)) for budget in BUDGETS}
+        measured = answers_within(network, X[test], BUDGETS)
     return [
         {"features": budget, "area": float(roc_auc_score(y[test], answers[:, 1])), "bought": bought}
         for budget, (answers, bought) in measured.items()
     ]
-
-
-def _front_end(model: Any, X: Array) -> tuple[FloatArray, float]:
-    return model.predict_proba(X), float(model.cost(X).mean())
-
-
-def _neural(network: NeuralAcquisition, X: Array, shown: BoolArray) -> tuple[FloatArray, float]:
-    return network.predict_proba(X, shown), float(shown.sum(axis=1).mean())
 
 
 def summarise(records: list[Record]) -> list[Record]:
@@ -99,7 +90,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     axes = figure.add_subplot()
     for (method,), line in grouped((row for row in rows if row["features"] != "mean"), "method").items():
         style = "k--" if method == PRINTED else ".-"
-        axes.plot([row["features"] for row in line], [row["area"] for row in line], style, label=method)
+        draw_line(axes, line, "features", "area", style, label=method)
     axes.set(xlabel="features per example", ylabel="area under the ROC curve, %", title="spam")
     axes.legend(fontsize=8)
     return figure

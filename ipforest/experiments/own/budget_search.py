@@ -19,7 +19,7 @@ from ipforest import datasets
 from ipforest._internal.kernels import clock
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.rows import panels
+from ipforest.experiments.rows import draw_line, panels
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
@@ -169,9 +169,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     figure, parts = panels(rows, "data", "trees", width=4.5, height=3.6, n_columns=4)
     for (name, trees), shown, axes in parts:
         for key, style in STYLES.items():
-            axes.plot(
-                [row["budget"] for row in shown], [100 * row[key] for row in shown], style, label=key, markersize=4
-            )
+            draw_line(axes, shown, "budget", key, style, scale=100, label=key, markersize=4)
         axes.set_title(f"{name}, {trees} trees", fontsize=10)
         axes.set_xlabel(f"budget: average cost of an example ({datasets.load(name).currency})")
         axes.set_ylabel("in-bag error, %")

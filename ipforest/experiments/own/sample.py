@@ -9,18 +9,16 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
-from ipforest._internal.arrays import Array, IntArray
+from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
-from ipforest.experiments.budgetrf2015.table1 import PRINTED
+from ipforest.experiments.budgetrf2015.table1 import PRINTED, share_and_error
 from ipforest.experiments.budgetrf2015.table1 import TREES as PRINTED_TREES
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.metrics import error_rate
-from ipforest.experiments.rows import averaged, grouped
+from ipforest.experiments.rows import averaged, draw_line, grouped
 from ipforest.learners import BudgetRF
 from ipforest.learners.budget_rf import GreedyGrowth
-from ipforest.learners.staged import first_trees, staged_costs
 
 DATA = "covertype_93k"
 N_TEST = 12_000
@@ -75,25 +73,11 @@ def run(cell: Cell) -> list[Record]:
     test, train = order[:N_TEST], order[N_TEST : N_TEST + cell["examples"]]
     y = (data.y == 1).astype(np.int64) if cell["variant"] == TWO_CLASSES else data.y
     if cell["variant"] == OVERLAP:
-        test = _with_overlap(test, train)
+        n_shared = round(test.size * train.size / N_COVERTYPE)  # as if both were drawn from the whole of Covertype
+        test = np.concatenate([test[n_shared:], train[:n_shared]])
     forest = _grown(cell, data.X[train], y[train])
-    leaves = forest.leaves(forest.checked_examples(data.X[test]))
-    costs = staged_costs(forest, leaves, FeatureCosts.uniform(data.X.shape[1]))
-    return [
-        {
-            "n_trees": n_trees,
-            "share": 100 * float(costs[n_trees]) / data.X.shape[1],
-            "error": error_rate(y[test], first_trees(forest, n_trees).predict(data.X[test])),
-        }
-        for n_trees in PRINTED_TREES
-        if n_trees <= cell["trees"]
-    ]
-
-
-def _with_overlap(test: IntArray, train: IntArray) -> IntArray:
-    """Return a test part that has as many training examples as if both were drawn from the whole of Covertype."""
-    n_shared = round(test.size * train.size / N_COVERTYPE)
-    return np.concatenate([test[n_shared:], train[:n_shared]])
+    measured = share_and_error(forest, data.X[test], y[test], FeatureCosts.uniform(data.X.shape[1]))
+    return [{"n_trees": n_trees, **found} for n_trees, found in measured.items()]
 
 
 def _grown(cell: Cell, X: Array, y: Array) -> Forest:
@@ -119,7 +103,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     for number, (key, curve) in enumerate(grouped(rows, "method", "variant", "examples").items()):
         label = ", ".join(map(str, key))
         line = "-" if number < N_COLOURS else "--"
-        axes.plot([row["share"] for row in curve], [row["error"] for row in curve], line, marker=".", label=label)
+        draw_line(axes, curve, "share", "error", line, marker=".", label=label)
     for (method,) in grouped(rows, "method"):
         shares, errors = zip(*PRINTED["forest", method], strict=True)
         axes.plot(shares, errors, "k:", marker="x", label=f"{method}, paper")

@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest import datasets
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.parts import half_and_quarters
-from ipforest.experiments.rows import MEAN, grouped, mean_and_error, panels, with_mean
+from ipforest.experiments.rows import MEAN, draw_line, grouped, mean_and_error, panels, with_mean
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 
@@ -84,7 +84,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     figure, parts = panels(shown, "data", width=4, height=3.2, n_columns=3)
     for data, of_data, axes in parts:
         for (method,), line in grouped(of_data, "method").items():
-            axes.plot([row["share"] for row in line], [row["error"] for row in line], "o-", label=method, markersize=3)
+            draw_line(axes, line, "share", "error", "o-", label=method, markersize=3)
         axes.set_title(data, fontsize=10)
         axes.set(xlabel="budget, share of the unpruned cost", ylabel="test error, %")
     axes.legend(fontsize=8)
