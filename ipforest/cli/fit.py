@@ -308,6 +308,7 @@ def _verdict(report: dict[str, Any]) -> str:
         f"{unused}An example costs {plain(report['cost'])} on average ({budget}{otherwise} "
         f"{plain(report[f'cost{ending}'])}) at {report['measure']} {report['error']:.4f} ({otherwise} "
         f"{report[f'error{ending}']:.4f}).{_mistakes(report, ending, otherwise)}{proof}{_coin(report)}"
+        f"{_other_estimator(report)}"
     )
 
 
@@ -318,6 +319,14 @@ def _coin(report: dict[str, Any]) -> str:
     command = f"ipforest predict --mixture {plain(float(Fraction(report['budget'])))}"
     gain = f"{report['mixture_gain']:.0%}"
     return f"\nA coin between two choices, `{command}`, loses {gain} less on what they were made on."
+
+
+def _other_estimator(report: dict[str, Any]) -> str:
+    """Point to the estimator of least error, where a forest loses accuracy by its budget."""
+    if "gap" not in report or not report["budget"] or report["error"] <= report["error_unpruned"]:
+        return ""
+    name = CHOSEN if report["measure"] == "error" else CHOSEN_NUMBER
+    return f"\nWithin a budget the error is usually lower with `--estimator {name}`, which grows with prices."
 
 
 def _mistakes(report: dict[str, Any], ending: str, otherwise: str) -> str:

@@ -177,7 +177,11 @@ def target_of(options: Arguments, cells: pd.DataFrame) -> pd.Series:
     if missing.any():
         cell = cells[name].loc[missing.idxmax()]
         got = f"{cell!r}, which stands for a missing value; name such a class otherwise" if cell else "none"
-        raise ValueError(f"{options.csv}, column {name}, line {missing.idxmax()}: expected a target, got {got}")
+        rows = "1 row has" if missing.sum() == 1 else f"{missing.sum()} rows have"
+        raise ValueError(
+            f"{options.csv}, column {name}, line {missing.idxmax()}: expected a target, got {got}; {rows} none, and "
+            "nothing is learnt from these: leave them out"
+        )
     return cells[name]
 
 

@@ -127,7 +127,7 @@ def test_what_the_options_leave_open_is_refused(clinic, capsys, options, expecte
         ("a,y\n1,-1.8\n2,0.5\n3,7\n", "y", "got one of '-1.8'; a number is predicted with --regression"),
         ("a;y\n1;-1,8\n2;0,5\n3;7\n", "y", "a number is predicted with --regression"),
         ("a,y\n1,US\n2,NA\n", "y", "line 3: expected a target, got 'NA', which stands for a missing value; name such"),
-        ("a,y\n1,US\n2,\n", "y", "line 3: expected a target, got none"),
+        ("a,y\n1,US\n2,\n", "y", "line 3: expected a target, got none; 1 row has none, and nothing is learnt from"),
     ],
 )
 def test_advice_names_what_the_command_has(tmp_path, capsys, text, target, expected) -> None:
@@ -140,6 +140,35 @@ def test_words_without_a_number_get_no_hint_of_regression(tmp_path, capsys) -> N
     (tmp_path / "t.csv").write_text("a,y\n1,p\n2,q\n3,q\n")
     assert main(["fit", "--csv", str(tmp_path / "t.csv"), "--target", "y", "--dry-run"]) == 2
     assert "regression" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rows", "better"),
+    [
+        ("".join(f"{a},{b},{a ^ b}\n" for a in (0, 1) for b in (0, 1)) * 50, "BudgetedClassifier"),
+        ("".join(f"{a},{b},{5 * a + b}\n" for a in range(5) for b in range(5)) * 8, "BudgetedRegressor"),
+        ("0,0,0\n1,1,1\n" * 100, None),
+    ],
+)
+def test_a_forest_that_loses_by_its_budget_points_to_the_estimator_of_least_error(rows, better, tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
+    main(
+        [
+            "fit",
+            "--csv",
+            str(tmp_path / "t.csv"),
+            "--target",
+            "y",
+            "--budget",
+            "1",
+            "--trees",
+            "10",
+            "--out",
+            str(tmp_path),
+        ]
+    )
+    said = capsys.readouterr().out
+    assert f"`--estimator {better}`" in said if better else "--estimator" not in said
 
 
 def test_many_different_numbers_are_a_number_to_predict(tmp_path, capsys) -> None:
