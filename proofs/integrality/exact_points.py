@@ -19,8 +19,8 @@ __all__ = ["ExactRows"]
 
 MAX_RANK = 200
 """Vertices with more coordinates between their bounds are not recomputed in fractions."""
-MAX_COLUMNS, MAX_RAYS = 14, 256
-"""Of relaxations with more columns, or with more extreme rays, the vertices are not enumerated."""
+MAX_COLUMNS, MAX_COMPARISONS = 40, 50_000_000
+"""Of relaxations with more columns, or that need more comparisons, the vertices are not enumerated."""
 CLOSENESSES = (1e-7, 1e-10)
 """How near to a side, as a part of the terms of its row, a solver's point may be to lie on it; one after the other."""
 Ends = tuple[Fraction | None, Fraction | None]
@@ -102,7 +102,7 @@ class ExactRows:
         matrix = [[entries.get(column, Fraction(0)) for column in range(len(names))] for entries, _, _ in rows]
         senses, sides = [sense.replace("==", "=") for _, sense, _ in rows], [side for _, _, side in rows]
         try:
-            return vertices(Polytope(matrix, senses, sides, names, None, None), MAX_RAYS)
+            return vertices(Polytope(matrix, senses, sides, names, None, None), MAX_COMPARISONS)
         except TooManyVerticesError:
             return None
 

@@ -241,10 +241,27 @@ def test_small_relaxations_are_proved_integral_by_all_their_vertices(tmp_path):
     assert (answer.verdict, answer.exact) == (FRACTIONAL, True)
 
 
+def test_a_fractional_vertex_that_random_objectives_miss_is_found():
+    """Three commodities between three nodes, each arc of which takes one unit."""
+    model, nodes = pyo.ConcreteModel(), "abc"
+    arcs, commodities = [u + v for u in nodes for v in nodes if u != v], ("ab", "bc", "ca")
+    model.f = pyo.Var(commodities, arcs, bounds=(0, None))
+    model.balance = pyo.Constraint(
+        commodities,
+        nodes,
+        rule=lambda m, k, v: sum(m.f[k, a] * ((a[0] == v) - (a[1] == v)) for a in arcs) == (v == k[0]) - (v == k[1]),
+    )
+    model.capacity = pyo.Constraint(arcs, rule=lambda m, a: sum(m.f[k, a] for k in commodities) <= 1)
+    model.cost = pyo.Objective(expr=pyo.quicksum(model.f.values()))
+    answer = proofs.is_integral(model)
+    assert (answer.verdict, answer.exact) == (FRACTIONAL, True)
+    assert set(answer.fractional.values()) == {Fraction(1, 2)}
+
+
 def test_large_programs_without_a_certificate_stay_open():
     model = pyo.ConcreteModel()
-    model.x = pyo.Var(range(15), domain=pyo.Binary)
-    model.near = pyo.Constraint(range(14), rule=lambda m, i: m.x[i] + m.x[i + 1] <= 1)
+    model.x = pyo.Var(range(41), domain=pyo.Binary)
+    model.near = pyo.Constraint(range(40), rule=lambda m, i: m.x[i] + m.x[i + 1] <= 1)
     model.twice = pyo.Constraint(expr=2 * model.x[0] <= 2)
     model.objective = pyo.Objective(expr=-pyo.quicksum(model.x.values()))
     answer = proofs.is_integral(model)
