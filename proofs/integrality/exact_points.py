@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import isfinite
@@ -15,8 +15,10 @@ from ipforest.solvers.linear_program import LinearProgram
 from proofs.exact import reduced_rows, simplest
 from proofs.integrality.vertices import Polytope, TooManyVerticesError, Vector, vertices
 
-__all__ = ["ExactRows"]
+__all__ = ["ExactRows", "relaxation"]
 
+BOUND_TOLERANCE = 1e-6
+"""How far from an integer a bound of an integer variable may lie to be that integer."""
 MAX_RANK = 200
 """Vertices with more coordinates between their bounds are not recomputed in fractions."""
 MAX_COLUMNS, MAX_COMPARISONS = 40, 50_000_000
@@ -24,6 +26,16 @@ MAX_COLUMNS, MAX_COMPARISONS = 40, 50_000_000
 CLOSENESSES = (1e-7, 1e-10)
 """How near to a side, as a part of the terms of its row, a solver's point may be to lie on it; one after the other."""
 Ends = tuple[Fraction | None, Fraction | None]
+
+
+def relaxation(program: LinearProgram) -> LinearProgram:
+    """Let integer variables be continuous between their bounds, which are rounded inwards."""
+    return replace(
+        program,
+        lower=np.where(program.integer, np.ceil(program.lower - BOUND_TOLERANCE), program.lower),
+        upper=np.where(program.integer, np.floor(program.upper + BOUND_TOLERANCE), program.upper),
+        integer=np.zeros(program.n_columns, dtype=bool),
+    )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array, hstack
 from formulations.any_model import linear_program_of
 from formulations.base import Formulation
 from formulations.registry import formulation as formulation_named
-from ipforest.solvers.linear_program import LinearProgram
+from proofs.integrality.exact_points import relaxation
 from proofs.integrality.vertices import Vector
 from proofs.study.checks import program_of
 from proofs.study.problem import Problem
@@ -179,17 +179,13 @@ def model_projection(
     ValueError
         A relaxation without points, a variable without a bound, or a model that is not linear.
     """
-    above, below = (ExactProgram(_relaxed(linear_program_of(model))) for model in (source, target))
+    above, below = (ExactProgram(relaxation(linear_program_of(model))) for model in (source, target))
     given = dict(there or {})
     down = [_of_names(above, given.get(name, {name: 1})) for name in below.columns]
     up = None
     if not given and set(above.columns) <= set(below.columns):
         up = [_of_names(below, {name: 1}) for name in above.columns]
     return _compared(("the first", "the second"), None, (above, below), down, up)
-
-
-def _relaxed(program: LinearProgram) -> LinearProgram:
-    return replace(program, integer=np.zeros(program.n_columns, dtype=bool))
 
 
 def _of_names(program: ExactProgram, parts: Mapping[str, float | Fraction]) -> Affine:
