@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
@@ -366,6 +367,9 @@ def test_a_model_of_linopy_keeps_its_names():
     answer = proofs.is_totally_unimodular(model)
     assert not answer
     assert set(answer.column_names) <= set(program.column_labels)
+    pairs = pd.Index([("a", 1), ("b", 2)], tupleize_cols=False, name="pair")
+    model.add_variables(coords=[pairs], name="z")
+    assert formulations.matrix(model).column_labels[-2:] == ("z[a,1]", "z[b,2]")
 
 
 MPS_TWICE = """NAME t
