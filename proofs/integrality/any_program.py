@@ -21,7 +21,7 @@ from ipforest._internal.records import to_record
 from ipforest.solvers.highs import NoOptimumError, run
 from ipforest.solvers.linear_program import LinearProgram
 from proofs.exact import MAX_DENOMINATOR, rank
-from proofs.integrality.exact_points import MAX_RANK, ExactRows, relaxation
+from proofs.integrality.exact_points import ExactRows, relaxation
 from proofs.integrality.simplex import TOLERANCE, bounded_objective, random_objectives
 from proofs.integrality.vertices import Vector
 from proofs.unimodularity.decomposition import Certificate
@@ -31,6 +31,8 @@ __all__ = ["FRACTIONAL", "INTEGRAL", "OPEN", "Integrality", "is_integral"]
 
 INTEGRAL, FRACTIONAL, OPEN = "integral", "fractional", "open"
 MAX_SHOWN = 8
+MAX_ENTRIES = 40_000
+"""Of columns without bounds, whose rank is asked for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,6 +228,6 @@ def _has_lines(relaxed: LinearProgram) -> bool:
     free = np.flatnonzero(np.isinf(relaxed.lower) & np.isinf(relaxed.upper))
     columns = relaxed.A[:, free]
     used = np.flatnonzero(np.diff(columns.indptr))
-    if not 0 < free.size * max(1, used.size) <= MAX_RANK**2:
+    if not 0 < free.size * max(1, used.size) <= MAX_ENTRIES:
         return False
     return rank([list(map(Fraction, row)) for row in columns[used].toarray().tolist()]) < free.size

@@ -259,6 +259,18 @@ def test_a_fractional_vertex_that_random_objectives_miss_is_found():
     assert set(answer.fractional.values()) == {Fraction(1, 2)}
 
 
+def test_long_odd_cycles_are_answered_at_once_and_exactly():
+    model, length = pyo.ConcreteModel(), 401
+    model.x = pyo.Var(range(length), domain=pyo.Binary)
+    model.edge = pyo.Constraint(range(length), rule=lambda m, i: m.x[i] + m.x[(i + 1) % length] <= 1)
+    model.objective = pyo.Objective(expr=-pyo.quicksum(model.x.values()))
+    answer = proofs.is_integral(model)
+    assert (answer.verdict, answer.exact) == (FRACTIONAL, True)
+    assert set(answer.fractional.values()) == {Fraction(1, 2)}
+    found = proofs.is_totally_unimodular(model)
+    assert (found.determinant, len(found.rows), bool(found.check())) == (2, length, True)
+
+
 def test_large_programs_without_a_certificate_stay_open():
     model = pyo.ConcreteModel()
     model.x = pyo.Var(range(41), domain=pyo.Binary)
