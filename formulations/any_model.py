@@ -420,9 +420,10 @@ def _of_linopy(model: Any) -> LinearProgram:
 
 
 def _linopy_name(container: Any, label: int) -> str:
-    """Write a name as Pyomo does: the component, and its coordinates in brackets."""
+    """Write a name as Pyomo does: the component, and its coordinates in brackets, parts of tuples one by one."""
     name, coordinates = container.get_label_position(int(label))
-    return f"{name}[{','.join(str(value) for value in coordinates.values())}]" if coordinates else str(name)
+    parts = (part for value in coordinates.values() for part in (value if isinstance(value, tuple) else (value,)))
+    return f"{name}[{','.join(map(str, parts))}]" if coordinates else str(name)
 
 
 def _program(

@@ -130,7 +130,7 @@ def _check_components(model: pyo.ConcreteModel) -> None:
 def _objective(model: pyo.ConcreteModel) -> Any:
     goals = list(model.component_data_objects(pyo.Objective, active=True))
     if len(goals) != 1:
-        names = ", ".join(goal.name for goal in goals) or "none; add pyo.Objective(expr=0) to ask about points alone"
+        names = ", ".join(goal.name for goal in goals) or "none (pyo.Objective(expr=0) will do to ask about points)"
         raise ValueError(f"model: expected one active objective, got {names}")
     return goals[0]
 

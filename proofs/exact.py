@@ -48,6 +48,8 @@ def determinant(rows: Sequence[Sequence[Number]]) -> Number:
             sign = -sign
         pivot = work[k][k]
         for i in range(k + 1, size):
+            if work[i][k] == 0 and pivot == previous:
+                continue  # the row stays as it is
             for j in range(k + 1, size):
                 work[i][j] = _exact_quotient(work[i][j] * pivot - work[i][k] * work[k][j], previous)
         previous = pivot

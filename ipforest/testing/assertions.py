@@ -33,9 +33,9 @@ def assert_totally_unimodular(matrix: Any) -> None:
 def assert_integral(model: Any, objectives: int = 50, seed: int = 0) -> None:
     """Assert that no vertex of a program's relaxation, or of a polytope, is fractional.
 
-    A `proofs.integrality.vertices.Polytope` is decided: all its vertices are enumerated. So is a program whose matrix
-    has a certificate. Of other programs random vertices are tried, and passing proves nothing; ask
-    `proofs.is_integral` for the evidence.
+    A `proofs.integrality.vertices.Polytope` is decided: all its vertices are enumerated. So is a small program, and one
+    whose matrix has a certificate. Of other programs random vertices are tried, and passing proves nothing; ask
+    `proofs.is_integral` for the evidence, and which variables must be integral.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from ipforest._internal.records import to_record
 from ipforest.solvers.highs import NoOptimumError, run
 from ipforest.solvers.linear_program import LinearProgram
 from proofs.exact import MAX_DENOMINATOR, rank
-from proofs.integrality.exact_points import MAX_RANK, ExactRows
+from proofs.integrality.exact_points import ExactRows, relaxation
 from proofs.integrality.simplex import TOLERANCE, bounded_objective, random_objectives
 from proofs.integrality.vertices import Vector
 from proofs.unimodularity.decomposition import Certificate
@@ -31,8 +31,8 @@ __all__ = ["FRACTIONAL", "INTEGRAL", "OPEN", "Integrality", "is_integral"]
 
 INTEGRAL, FRACTIONAL, OPEN = "integral", "fractional", "open"
 MAX_SHOWN = 8
-BOUND_TOLERANCE = 1e-6
-"""How far from an integer a bound of an integer variable may lie to be that integer."""
+MAX_ENTRIES = 40_000
+"""Of columns without bounds, whose rank is asked for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,12 +95,7 @@ def is_integral(model: Any, objectives: int = 50, seed: int = 0) -> Integrality:
         Not a linear program, see `formulations.any_model.linear_program_of`; or one without a feasible point.
     """
     program = linear_program_of(model)
-    relaxed = replace(
-        program,
-        lower=np.where(program.integer, np.ceil(program.lower - BOUND_TOLERANCE), program.lower),
-        upper=np.where(program.integer, np.floor(program.upper + BOUND_TOLERANCE), program.upper),
-        integer=np.zeros(program.n_columns, dtype=bool),
-    )
+    relaxed = relaxation(program)
     _require_feasible(relaxed)
     answer = is_totally_unimodular(relaxed)
     sides = (relaxed.rhs, relaxed.lower, relaxed.upper)
@@ -233,6 +228,6 @@ def _has_lines(relaxed: LinearProgram) -> bool:
     free = np.flatnonzero(np.isinf(relaxed.lower) & np.isinf(relaxed.upper))
     columns = relaxed.A[:, free]
     used = np.flatnonzero(np.diff(columns.indptr))
-    if not 0 < free.size * max(1, used.size) <= MAX_RANK**2:
+    if not 0 < free.size * max(1, used.size) <= MAX_ENTRIES:
         return False
     return rank([list(map(Fraction, row)) for row in columns[used].toarray().tolist()]) < free.size

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import isfinite
@@ -12,18 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ipforest.solvers.linear_program import LinearProgram
-from proofs.exact import reduced_rows, simplest
+from proofs.exact import simplest
 from proofs.integrality.vertices import Polytope, TooManyVerticesError, Vector, vertices
 
-__all__ = ["ExactRows"]
+__all__ = ["ExactRows", "relaxation"]
 
-MAX_RANK = 200
+BOUND_TOLERANCE = 1e-6
+"""How far from an integer a bound of an integer variable may lie to be that integer."""
+MAX_BETWEEN = 1000
 """Vertices with more coordinates between their bounds are not recomputed in fractions."""
-MAX_COLUMNS, MAX_RAYS = 14, 256
-"""Of relaxations with more columns, or with more extreme rays, the vertices are not enumerated."""
+MAX_COLUMNS, MAX_COMPARISONS = 40, 50_000_000
+"""Of relaxations with more columns, or that need more comparisons, the vertices are not enumerated."""
 CLOSENESSES = (1e-7, 1e-10)
 """How near to a side, as a part of the terms of its row, a solver's point may be to lie on it; one after the other."""
 Ends = tuple[Fraction | None, Fraction | None]
+Row = tuple[dict[int, Fraction], str, Fraction]
+
+
+def relaxation(program: LinearProgram) -> LinearProgram:
+    """Let integer variables be continuous between their bounds, which are rounded inwards."""
+    return replace(
+        program,
+        lower=np.where(program.integer, np.ceil(program.lower - BOUND_TOLERANCE), program.lower),
+        upper=np.where(program.integer, np.floor(program.upper + BOUND_TOLERANCE), program.upper),
+        integer=np.zeros(program.n_columns, dtype=bool),
+    )
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,7 @@ class ExactRows:
     program: LinearProgram
 
     @cached_property
-    def rows(self) -> list[tuple[dict[int, Fraction], str, Fraction]]:
+    def rows(self) -> list[Row]:
         """Entries by column, sense and right-hand side; rows without a side bind nothing and are left out."""
         A, found = self.program.A, []
         for row, (sense, side) in enumerate(zip(self.program.senses.tolist(), self.program.rhs.tolist(), strict=True)):
@@ -63,22 +76,26 @@ class ExactRows:
     def _vertex(self, point: Sequence[float], closeness: float) -> Vector | None:
         exact = [_at_bound(value, ends, closeness) for value, ends in zip(point, self.bounds, strict=True)]
         between = [column for column, value in enumerate(exact) if value is None]
-        if len(between) > MAX_RANK:
+        if len(between) > MAX_BETWEEN:
             return None
-        active = []
-        for entries, _, side in self.rows:
-            terms = {column: float(entry) * point[column] for column, entry in entries.items()}
-            size = sum(map(abs, terms.values())) + abs(float(side))
-            if abs(sum(terms.values()) - float(side)) <= closeness * max(1.0, size):
-                known = sum((entries[column] * value for column in entries if (value := exact[column])), Fraction(0))
-                active.append([*(entries.get(column, Fraction(0)) for column in between), side - known])
-        solved, pivots = reduced_rows(active)
-        if pivots != list(range(len(between))):  # they leave a coordinate free, or contradict one another
+        active = (self._line(row, point, exact, closeness) for row in self.rows)
+        solved = _solution((line for line in active if line is not None), len(between))
+        if solved is None:  # they leave a coordinate free, or contradict one another
             return None
-        for place, column in enumerate(between):
-            exact[column] = solved[place][-1]
-        whole = tuple(value for value in exact if value is not None)
+        whole = tuple(solved[column] if value is None else value for column, value in enumerate(exact))
         return whole if self._contains(whole) else None
+
+    def _line(
+        self, row: Row, point: Sequence[float], exact: Sequence[Fraction | None], closeness: float
+    ) -> tuple[dict[int, Fraction], Fraction] | None:
+        """Write a row that the point lies on as an equation of the columns that are not known; None for other rows."""
+        entries, _, side = row
+        terms = [float(entry) * point[column] for column, entry in entries.items()]
+        size = sum(map(abs, terms)) + abs(float(side))
+        if abs(sum(terms) - float(side)) > closeness * max(1.0, size):
+            return None
+        known = sum((entries[column] * value for column in entries if (value := exact[column])), Fraction(0))
+        return {column: entry for column, entry in entries.items() if exact[column] is None and entry}, side - known
 
     def _contains(self, point: Vector) -> bool:
         for value, (low, high) in zip(point, self.bounds, strict=True):
@@ -102,7 +119,7 @@ class ExactRows:
         matrix = [[entries.get(column, Fraction(0)) for column in range(len(names))] for entries, _, _ in rows]
         senses, sides = [sense.replace("==", "=") for _, sense, _ in rows], [side for _, _, side in rows]
         try:
-            return vertices(Polytope(matrix, senses, sides, names, None, None), MAX_RAYS)
+            return vertices(Polytope(matrix, senses, sides, names, None, None), MAX_COMPARISONS)
         except TooManyVerticesError:
             return None
 
@@ -113,3 +130,30 @@ def _at_bound(value: float, ends: Ends, closeness: float) -> Fraction | None:
         (end for end in ends if end is not None and abs(value - float(end)) <= closeness * max(1.0, abs(float(end)))),
         None,
     )
+
+
+def _solution(lines: Iterable[tuple[dict[int, Fraction], Fraction]], count: int) -> dict[int, Fraction] | None:
+    """Solve as many equations as determine so many unknowns; None if these do not, or one contradicts those before."""
+    pivots: dict[int, tuple[dict[int, Fraction], Fraction]] = {}  # the rest of an equation has no unknown before it
+    for entries, right in lines:
+        if len(pivots) == count:
+            break
+        left = dict(entries)
+        for unknown, (others, side) in pivots.items():
+            factor = left.pop(unknown, Fraction(0))
+            if factor:
+                right -= factor * side
+                for column, entry in others.items():
+                    left[column] = left.get(column, Fraction(0)) - factor * entry
+        left = {column: entry for column, entry in left.items() if entry}
+        if left:
+            unknown, lead = left.popitem()
+            pivots[unknown] = {column: entry / lead for column, entry in left.items()}, right / lead
+        elif right:
+            return None
+    if len(pivots) < count:
+        return None
+    solved: dict[int, Fraction] = {}
+    for unknown, (others, side) in reversed(pivots.items()):
+        solved[unknown] = side - sum((entry * solved[column] for column, entry in others.items()), Fraction(0))
+    return solved

@@ -103,7 +103,7 @@ class Polytope:
 
 
 class TooManyVerticesError(ValueError):
-    """More vertices, or extreme rays on the way to them, than were asked for."""
+    """Vertices, or extreme rays on the way to them, are too many to be compared."""
 
 
 def vertices(polytope: Polytope, most: int | None = None) -> list[Vector]:
@@ -115,7 +115,7 @@ def vertices(polytope: Polytope, most: int | None = None) -> list[Vector]:
         It may be unbounded, but contains no line. Up to some twelve dimensions after the equalities, and a few thousand
         vertices.
     most : int, optional
-        Extreme rays, those at infinity included, at which the search is given up.
+        Comparisons of extreme rays, some ten million a second, at which the search is given up.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def vertices(polytope: Polytope, most: int | None = None) -> list[Vector]:
     Raises
     ------
     TooManyVerticesError
-        There are more than `most`, or were on the way.
+        More comparisons than `most` are needed.
     ValueError
         The polytope contains a line.
     """
@@ -180,7 +180,7 @@ def _null_space(rows: list[tuple[Number, ...]], dimension: int) -> list[_Ray]:
 
 
 def _extreme_rays(rows: list[_Ray], dimension: int, most: int | None) -> list[_Ray]:
-    """Return the extreme rays of the pointed cone {u : rows u >= 0} as coprime integers, at most so many.
+    """Return the extreme rays of the pointed cone {u : rows u >= 0} as coprime integers; `vertices` explains `most`.
 
     Two rays are adjacent iff no third ray lies on all the hyperplanes that both lie on.
     """
@@ -190,7 +190,7 @@ def _extreme_rays(rows: list[_Ray], dimension: int, most: int | None) -> list[_R
     units = np.eye(dimension, dtype=int).tolist()
     solved, _ = reduced_rows([(*row, *unit) for row, unit in zip(start, units, strict=True)])
     rays = [_coprime([row[dimension + place] for row in solved]) for place in range(dimension)]
-    done = list(start)
+    done, compared = list(start), 0
     touching = {ray: sum(1 << i for i, row in enumerate(done) if _dot(row, ray) == 0) for ray in rays}
     for row in (row for row in rows if row not in start):
         side = {ray: _dot(row, ray) for ray in touching}
@@ -200,6 +200,9 @@ def _extreme_rays(rows: list[_Ray], dimension: int, most: int | None) -> list[_R
         inside = [ray for ray in touching if side[ray] > 0]
         outside = [ray for ray in touching if side[ray] < 0]
         masks = list(touching.values())
+        compared += len(inside) * len(outside) * len(masks)
+        if most is not None and compared > most:
+            raise TooManyVerticesError(f"polytope: expected one that {most} comparisons suffice for, got a larger one")
         for good in inside:
             for bad in outside:
                 common = touching[good] & touching[bad]
@@ -207,8 +210,6 @@ def _extreme_rays(rows: list[_Ray], dimension: int, most: int | None) -> list[_R
                     new = _coprime([side[good] * b - side[bad] * a for a, b in zip(good, bad, strict=True)])
                     following[new] = sum(1 << i for i, other in enumerate(done) if _dot(other, new) == 0)
         touching = following
-        if most is not None and len(touching) > most:
-            raise TooManyVerticesError(f"polytope: expected at most {most} extreme rays, got {len(touching)}")
     return list(touching)
 
 

@@ -23,6 +23,7 @@ from formulations.any_model import linear_program_of
 from formulations.base import Formulation
 from formulations.registry import formulation as formulation_named
 from ipforest.instance import PruningInstance
+from proofs.integrality.exact_points import relaxation
 from proofs.integrality.vertices import Polytope, Vector, is_integral, vertices
 from proofs.study.checks import program_of
 from proofs.study.multipliers import IntegerRow, find_multipliers
@@ -214,7 +215,7 @@ def close_program(model: Any) -> Strengthened:
     continuous = [name for name, whole in zip(program.column_labels, program.integer, strict=True) if not whole]
     if continuous:
         raise ValueError(f"model: expected integer variables alone, as cuts round sums of them, got {continuous[0]}")
-    exact = ExactProgram(program)
+    exact = ExactProgram(relaxation(program))
     return close(exact.polytope, exact.polytope_row_names)
 
 

@@ -12,19 +12,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
+from formulations.any_model import linear_program_of
 from formulations.base import Formulation
 from formulations.registry import formulation as formulation_named
+from proofs.integrality.exact_points import relaxation
 from proofs.integrality.vertices import Vector
 from proofs.study.checks import program_of
 from proofs.study.problem import Problem
 from proofs.study.programs import ExactProgram
 from proofs.study.refutation import as_vector
 
-__all__ = ["Affine", "NoMapError", "Outcome", "Projection", "natural_map", "projection"]
+__all__ = ["Affine", "NoMapError", "Outcome", "Projection", "model_projection", "natural_map", "projection"]
 
 VERTICES = 12
 """Vertices of the second relaxation above which a point is looked for, if the map back is no section."""
@@ -80,7 +83,8 @@ class Projection:
     Parameters
     ----------
     source, target : str
-    problem : Problem
+    problem : Problem or None
+        None of two models.
     outcome : Outcome
     optima : int
         Exact linear programs that show it.
@@ -92,7 +96,7 @@ class Projection:
 
     source: str
     target: str
-    problem: Problem
+    problem: Problem | None
     outcome: Outcome
     optima: int
     text: str = ""
@@ -108,7 +112,8 @@ class Projection:
         return f"{self.source}'s relaxation {self.outcome} {self.target}'s{shown}"
 
     def __str__(self) -> str:
-        return f"{self.problem}, {self.optima} exact optima: {self.told()}"
+        on = "" if self.problem is None else f"{self.problem}, "
+        return f"{on}{self.optima} exact optima: {self.told()}"
 
 
 def projection(
@@ -138,22 +143,82 @@ def projection(
     first, second = formulation_named(source), formulation_named(target)
     above, below = (program_of(one, problem, relaxed=True) for one in (first, second))
     down = list(there) if there is not None else natural_map(first, second, problem)
-    seen = _Count()
-    outside = _outside(above, below, down, seen)
-    if outside is not None:
-        return Projection(first.name, second.name, problem, Outcome.OUTSIDE, seen.optima, *outside)
-    up: list[Affine] | None
     try:
-        up = natural_map(second, first, problem)
+        up: list[Affine] | None = natural_map(second, first, problem)
     except NoMapError:
         up = None
+    return _compared((first.name, second.name), problem, (above, below), down, up)
+
+
+def model_projection(
+    source: Any, target: Any, there: Mapping[str, Mapping[str, float | Fraction]] | None = None
+) -> Projection:
+    """Say how the relaxation of one model lies over that of another: which of two formulations is tighter.
+
+    Where that of the source projects into that of the target, it is at least as tight; where it projects onto it, both
+    are equally tight in the target's variables.
+
+    Parameters
+    ----------
+    source, target : pyomo.environ.ConcreteModel, linopy.Model, LinearProgram, or path of an .mps or .lp file
+        Small programs, each variable of which has a lower and an upper bound, or rows imply them. Their objectives do
+        not matter.
+    there : mapping of str to mapping of str to number, optional
+        Variables of the target as sums of the source's: ``{"x": {"y": 1, "z": 2}}`` is x = y + 2 z. Others are the
+        source's of the same name.
+
+    Returns
+    -------
+    Projection
+        True if the image of the one is the other.
+
+    Raises
+    ------
+    NoMapError
+        The source has no variable of a name.
+    ValueError
+        A relaxation without points, a variable without a bound, or a model that is not linear.
+    """
+    above, below = (ExactProgram(relaxation(linear_program_of(model))) for model in (source, target))
+    given = dict(there or {})
+    down = [_of_names(above, given.get(name, {name: 1})) for name in below.columns]
+    up = None
+    if not given and set(above.columns) <= set(below.columns):
+        up = [_of_names(below, {name: 1}) for name in above.columns]
+    return _compared(("the first", "the second"), None, (above, below), down, up)
+
+
+def _of_names(program: ExactProgram, parts: Mapping[str, float | Fraction]) -> Affine:
+    """Read a sum of columns by their names."""
+    place = {name: column for column, name in enumerate(program.columns)}
+    missing = next((name for name in parts if name not in place), None)
+    if missing is not None:
+        raise NoMapError(
+            f"there: expected a variable of the first model, got {missing!r}, which it does not have; give what each "
+            "variable of the second is in those of the first"
+        )
+    return Affine({place[name]: Fraction(str(value)) for name, value in parts.items() if value})
+
+
+def _compared(
+    names: tuple[str, str],
+    problem: Problem | None,
+    programs: tuple[ExactProgram, ExactProgram],
+    down: list[Affine],
+    up: list[Affine] | None,
+) -> Projection:
+    """Look for a point whose image lies outside, then for a map back, then for a point that is no image."""
+    (above, below), seen = programs, _Count()
+    outside = _outside(above, below, down, seen)
+    if outside is not None:
+        return Projection(*names, problem, Outcome.OUTSIDE, seen.optima, *outside)
     if up is not None and _outside(below, above, up, seen) is None and _is_section(below, down, up, seen):
-        return Projection(first.name, second.name, problem, Outcome.ONTO, seen.optima)
+        return Projection(*names, problem, Outcome.ONTO, seen.optima)
     bare = _without_point_above(above, below, down, seen)
     if bare is None:
-        return Projection(first.name, second.name, problem, Outcome.OPEN, seen.optima, "no map back is known")
-    text = f"no point of {first.name}'s lies above the vertex"
-    return Projection(first.name, second.name, problem, Outcome.INTO, seen.optima, text, _named(below, bare))
+        return Projection(*names, problem, Outcome.OPEN, seen.optima, "no map back is known")
+    text = f"no point of {names[0]}'s lies above the vertex"
+    return Projection(*names, problem, Outcome.INTO, seen.optima, text, _named(below, bare))
 
 
 class _Count:

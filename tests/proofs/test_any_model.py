@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
@@ -241,10 +242,39 @@ def test_small_relaxations_are_proved_integral_by_all_their_vertices(tmp_path):
     assert (answer.verdict, answer.exact) == (FRACTIONAL, True)
 
 
+def test_a_fractional_vertex_that_random_objectives_miss_is_found():
+    """Three commodities between three nodes, each arc of which takes one unit."""
+    model, nodes = pyo.ConcreteModel(), "abc"
+    arcs, commodities = [u + v for u in nodes for v in nodes if u != v], ("ab", "bc", "ca")
+    model.f = pyo.Var(commodities, arcs, bounds=(0, None))
+    model.balance = pyo.Constraint(
+        commodities,
+        nodes,
+        rule=lambda m, k, v: sum(m.f[k, a] * ((a[0] == v) - (a[1] == v)) for a in arcs) == (v == k[0]) - (v == k[1]),
+    )
+    model.capacity = pyo.Constraint(arcs, rule=lambda m, a: sum(m.f[k, a] for k in commodities) <= 1)
+    model.cost = pyo.Objective(expr=pyo.quicksum(model.f.values()))
+    answer = proofs.is_integral(model)
+    assert (answer.verdict, answer.exact) == (FRACTIONAL, True)
+    assert set(answer.fractional.values()) == {Fraction(1, 2)}
+
+
+def test_long_odd_cycles_are_answered_at_once_and_exactly():
+    model, length = pyo.ConcreteModel(), 401
+    model.x = pyo.Var(range(length), domain=pyo.Binary)
+    model.edge = pyo.Constraint(range(length), rule=lambda m, i: m.x[i] + m.x[(i + 1) % length] <= 1)
+    model.objective = pyo.Objective(expr=-pyo.quicksum(model.x.values()))
+    answer = proofs.is_integral(model)
+    assert (answer.verdict, answer.exact) == (FRACTIONAL, True)
+    assert set(answer.fractional.values()) == {Fraction(1, 2)}
+    found = proofs.is_totally_unimodular(model)
+    assert (found.determinant, len(found.rows), bool(found.check())) == (2, length, True)
+
+
 def test_large_programs_without_a_certificate_stay_open():
     model = pyo.ConcreteModel()
-    model.x = pyo.Var(range(15), domain=pyo.Binary)
-    model.near = pyo.Constraint(range(14), rule=lambda m, i: m.x[i] + m.x[i + 1] <= 1)
+    model.x = pyo.Var(range(41), domain=pyo.Binary)
+    model.near = pyo.Constraint(range(40), rule=lambda m, i: m.x[i] + m.x[i + 1] <= 1)
     model.twice = pyo.Constraint(expr=2 * model.x[0] <= 2)
     model.objective = pyo.Objective(expr=-pyo.quicksum(model.x.values()))
     answer = proofs.is_integral(model)
@@ -349,6 +379,9 @@ def test_a_model_of_linopy_keeps_its_names():
     answer = proofs.is_totally_unimodular(model)
     assert not answer
     assert set(answer.column_names) <= set(program.column_labels)
+    pairs = pd.Index([("a", 1), ("b", 2)], tupleize_cols=False, name="pair")
+    model.add_variables(coords=[pairs], name="z")
+    assert formulations.matrix(model).column_labels[-2:] == ("z[a,1]", "z[b,2]")
 
 
 MPS_TWICE = """NAME t

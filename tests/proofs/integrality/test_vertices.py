@@ -16,6 +16,7 @@ from proofs.exact import determinant, rank, solve_square
 from proofs.integrality.polytopes import budget_polytope, cost_row, error_row, polytope, value
 from proofs.integrality.vertices import (
     Polytope,
+    TooManyVerticesError,
     is_integral,
     kept_from_leaf_weights,
     leaf_weights_from_kept,
@@ -58,6 +59,10 @@ def test_double_description_equals_all_bases():
 
 def test_the_cube_and_a_cut_of_it():
     cube = Polytope([], [], [], ("a", "b", "c"))
+    with pytest.raises(TooManyVerticesError, match="expected one that 3 comparisons suffice for"):
+        vertices(cube, most=3)
+    cone = Polytope([[1, -1], [1, 1]], ["<=", ">="], [0, 1], ("a", "b"), None, None)  # unbounded, with one vertex
+    assert vertices(cone) == [(Fraction(1, 2), Fraction(1, 2))]
     assert len(vertices(cube)) == 8
     cut = Polytope([[1, 1, 1]], ["<="], [Fraction(1, 2)], ("a", "b", "c"))
     assert sorted(map(sum, vertices(cut))) == [0, HALF, HALF, HALF]

@@ -1,13 +1,15 @@
 """Relaxations as polytopes: which project onto which, with exact optima; a vertex with nothing above it."""
 
 from fractions import Fraction
+from itertools import product
 
+import pyomo.environ as pyo
 import pytest
 from reference import load_reference
 
 from formulations import ModelledFormulation, formulation
 from proofs.study.problem import Problem
-from proofs.study.projection import Affine, NoMapError, Outcome, natural_map, projection
+from proofs.study.projection import Affine, NoMapError, Outcome, model_projection, natural_map, projection
 from proofs.study.sketch import Sketch, SketchedTree
 
 STUMPS = Problem(load_reference("figure_1_tree").instance, lam=Fraction(1))
@@ -69,3 +71,45 @@ def test_trees_that_are_bare_roots_have_a_relaxation_without_columns():
     )
     assert projection("compact", "closure", bare).outcome is Outcome.ONTO
     assert projection("closure", "ip3", bare).outcome is Outcome.ONTO
+
+
+def lot_sizing(rows):
+    """State three periods of lot sizing in what is made and set up, with (l, S) inequalities or without."""
+    model, demand = pyo.ConcreteModel(), (3, 2, 4)
+    model.x, model.y = pyo.Var(range(3), bounds=(0, 9)), pyo.Var(range(3), domain=pyo.Binary)
+    model.met = pyo.Constraint(range(3), rule=lambda m, t: sum(m.x[i] for i in range(t + 1)) >= sum(demand[: t + 1]))
+    model.all = pyo.Constraint(expr=pyo.quicksum(model.x.values()) == sum(demand))
+    model.setup = pyo.Constraint(range(3), rule=lambda m, t: m.x[t] <= sum(demand[t:]) * m.y[t])
+    model.cuts = pyo.ConstraintList()
+    for last, made in product(range(3), product((False, True), repeat=3)) if rows else ():
+        parts = (model.x[i] if made[i] else sum(demand[i : last + 1]) * model.y[i] for i in range(last + 1))
+        model.cuts.add(pyo.quicksum(parts) >= sum(demand[: last + 1]))
+    model.cost = pyo.Objective(expr=pyo.quicksum(model.y.values()))
+    return model
+
+
+def lot_sizing_by_demand():
+    """State it in the parts z[i, t] of the demand of t that are made in i, whose relaxation is integral in y."""
+    model, parts = pyo.ConcreteModel(), [(i, t) for t in range(3) for i in range(t + 1)]
+    model.z, model.y = pyo.Var(parts, bounds=(0, 1)), pyo.Var(range(3), domain=pyo.Binary)
+    model.met = pyo.Constraint(range(3), rule=lambda m, t: sum(m.z[i, t] for i in range(t + 1)) == 1)
+    model.setup = pyo.Constraint(parts, rule=lambda m, i, t: m.z[i, t] <= m.y[i])
+    model.cost = pyo.Objective(expr=pyo.quicksum(model.y.values()))
+    there = {f"x[{i}]": {f"z[{i},{t}]": (3, 2, 4)[t] for t in range(i, 3)} for i in range(3)}
+    return model, there
+
+
+def test_models_are_compared_as_in_the_literature():
+    """Barany, Van Roy and Wolsey (1984): the (l, S) inequalities are all that the extended form adds."""
+    plain, strong, (extended, there) = lot_sizing(False), lot_sizing(True), lot_sizing_by_demand()
+    assert model_projection(strong, strong)
+    found = model_projection(plain, strong)
+    assert (found.outcome, "cuts[" in found.text) == (Outcome.OUTSIDE, True)
+    assert model_projection(strong, plain).outcome is Outcome.INTO
+    assert model_projection(extended, plain, there).outcome is Outcome.INTO
+    assert model_projection(extended, strong, there).outcome is Outcome.OPEN  # onto it, but there is no affine map back
+    assert str(found).startswith(
+        f"{found.optima} exact optima: the first's relaxation does not project into the second"
+    )
+    with pytest.raises(NoMapError, match=r"expected a variable of the first model, got 'z\[0,0\]', which it does not"):
+        model_projection(strong, extended)
