@@ -68,6 +68,18 @@ def test_columns_go_by_name_where_training_had_names() -> None:
         trees.predict(plain[plain.columns[::-1]])
 
 
+def test_names_with_backslashes_and_tabs() -> None:
+    """LightGBM's dump has names without backslashes, and is no JSON with tabs."""
+    X, y = load_iris(as_frame=True, return_X_y=True)
+    X.columns = ["a\\b", "new\\name", "c", "d"]
+    model = lightgbm.LGBMClassifier(**SMALL).fit(X, y)
+    assert read(model).feature_names == tuple(X.columns)
+    np.testing.assert_array_equal(read(model).predict(X), model.predict(X))
+    X.columns = ["a\tb", "b", "c", "d"]
+    with pytest.raises(TypeError, match=r"model: expected names of columns without tabs .*, got 'a\\tb'; rename"):
+        read(lightgbm.LGBMClassifier(**SMALL).fit(X, y))
+
+
 def test_of_classes_as_probable_the_first_is_predicted() -> None:
     X, y = np.repeat([[0.0], [1.0]], 20, axis=0), np.arange(40) % 2
     model = lightgbm.LGBMClassifier(**SMALL).fit(X, y)
