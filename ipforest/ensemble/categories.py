@@ -161,14 +161,23 @@ class Categories:
         Returns
         -------
         ndarray, shape (n_samples, n_features)
+
+        Raises
+        ------
+        ValueError
+            Here there are no names of a column, whose numbers are then the categories, and there words.
         """
         table = X.copy()
         for column, names in others.names.items():
             known = self.names.get(column)
             if known != names:
-                number = np.array(
-                    [*map(as_number, names)] if known is None else _places_among(known, names), np.float64
-                )
+                numbers = [*map(as_number, names)] if known is None else _places_among(known, names)
+                if any(isinstance(each, str) for each in numbers):
+                    raise ValueError(
+                        f"X: expected numbers as the categories of column {column}, of which the model keeps no names, "
+                        f"got {names[0]!r}"
+                    )
+                number = np.array(numbers, np.float64)
                 here = ~np.isnan(X[:, column])
                 table[here, column] = number[X[here, column].astype(np.int64)]
         return table
