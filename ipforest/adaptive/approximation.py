@@ -17,7 +17,14 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, pl
 from ipforest._internal.examples import Labelled
 from ipforest._internal.feature_names import require_names_of
 from ipforest.adaptive.candidates import GatedPair, MeasuredPair, frontier_of
-from ipforest.adaptive.full_model import check_full_model, class_probabilities, cross_fitted, full_policy, log_losses
+from ipforest.adaptive.full_model import (
+    check_full_model,
+    class_probabilities,
+    cross_fitted,
+    full_policy,
+    log_losses,
+    require_scores_of_classes,
+)
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
 from ipforest.choosing.class_costs import label_losses
 from ipforest.choosing.frontier import Frontier
@@ -191,6 +198,8 @@ class AdaptiveApproximation(AroundEstimator, Classifies, FittedWithHeldOut):
         if is_fitted(full):
             require_names_of(full, getattr(self, "feature_names_in_", None))
             self.classes_ = np.asarray(full.classes_)
+        if len(self.classes_) > 2:
+            require_scores_of_classes(full)
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
         training = training._replace(X=np.ascontiguousarray(training.X))  # sums of floats go by the layout

@@ -34,6 +34,14 @@ def check_full_model(estimator: Any) -> None:
         )
 
 
+def require_scores_of_classes(estimator: Any) -> None:
+    """Require of a decision function, among more than two classes, that it scores classes, not pairs of them."""
+    if not hasattr(estimator, "predict_proba") and "ovo" in map(str, estimator.get_params().values()):
+        raise ValueError(
+            "estimator: expected decision_function_shape='ovr', which scores each class, got 'ovo', which scores pairs"
+        )
+
+
 def class_probabilities(model: Any, X: npt.ArrayLike) -> FloatArray:
     """Return the probability of each class; decision functions are taken for log-odds, as the paper takes f0(x).
 

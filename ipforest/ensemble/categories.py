@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -161,14 +161,23 @@ class Categories:
         Returns
         -------
         ndarray, shape (n_samples, n_features)
+
+        Raises
+        ------
+        ValueError
+            Here there are no names of a column, whose numbers are then the categories, and there words.
         """
         table = X.copy()
         for column, names in others.names.items():
             known = self.names.get(column)
             if known != names:
-                number = np.array(
-                    [*map(as_number, names)] if known is None else _places_among(known, names), np.float64
-                )
+                numbers = [*map(as_number, names)] if known is None else _places_among(known, names)
+                if any(isinstance(each, str) for each in numbers):
+                    raise ValueError(
+                        f"X: expected numbers as the categories of column {column}, of which the model keeps no names, "
+                        f"got {names[0]!r}"
+                    )
+                number = np.array(numbers, np.float64)
                 here = ~np.isnan(X[:, column])
                 table[here, column] = number[X[here, column].astype(np.int64)]
         return table
@@ -290,11 +299,13 @@ class ListedCategories(Categories):
         Raises
         ------
         ValueError
-            As `Categories.require_frame`, or categories of unknown columns are numbers that are not 0, 1, 2, ...
+            As `Categories.require_frame`, or categories of unknown columns are numbers that are not 0, 1, 2, ..., in
+            training or, of a model without names, as of data that were saved, in X.
         """
         if self.found_in(X) is not self:
             return
         Categories.require_frame(self, X, name)
+        _require_places(X, None if not self.lists else (), name)
         for number in () if self.names else map(number_out_of_place, self.lists):
             if number is not None:
                 raise ValueError(
@@ -319,19 +330,7 @@ class PlacedCategories(Categories):
             As `Categories.require_frame`, or such a column holds other numbers.
         """
         Categories.require_frame(self, X, name)
-        frame = _as_frame(X)
-        if frame is None:
-            return
-        labels = frame.columns.tolist()
-        for column in (set(self.columns) - set(self.names)) & set(range(len(labels))):
-            values, label = frame.iloc[:, column], labels[column]
-            number = number_out_of_place(_categorical(values).categories) if _is_category(values.dtype) else None
-            if number is not None:
-                raise ValueError(
-                    f"{name}: expected the places 0, 1, 2, ... of categories in column {label!r}, since the model "
-                    f"has no names of them, got the category {number!r}; give {name}[{label!r}].cat.codes, in the "
-                    "order of training"
-                )
+        _require_places(X, set(self.columns) - set(self.names), name)
 
 
 def _has_fraction(values: Any) -> BoolArray:
@@ -359,6 +358,23 @@ def _as_frame(X: Any) -> pd.DataFrame | None:
     """Return a data frame as one of pandas; None for what is no data frame."""
     frame = in_pandas(X)
     return frame if isinstance(frame, pd.DataFrame) else None
+
+
+def _require_places(X: Any, columns: Collection[int] | None, name: str) -> None:
+    """Require 0, 1, 2, ... in some columns, or all, of dtype "category" whose names a model has not."""
+    frame = _as_frame(X)
+    if frame is None:
+        return
+    labels = frame.columns.tolist()
+    for column in _category_columns(frame):
+        label = labels[column]
+        number = number_out_of_place(_categorical(frame.iloc[:, column]).categories)
+        if number is not None and (columns is None or column in columns):
+            raise ValueError(
+                f"{name}: expected the places 0, 1, 2, ... of categories in column {label!r}, since the model "
+                f"has no names of them, got the category {number!r}; give {name}[{label!r}].cat.codes, in the "
+                "order of training"
+            )
 
 
 def _places_among(known: Sequence[Any], values: Any) -> Any:

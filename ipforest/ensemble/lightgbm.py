@@ -67,6 +67,13 @@ def read_lightgbm(model: Any) -> BoostedTrees:
             f"model: expected LGBMClassifier, LGBMRegressor or Booster, got {type(booster).__name__}; of a CVBooster "
             "give one of its boosters"
         )
+    names = tuple(booster.feature_name())  # the dump has them without their backslashes
+    for name in names:
+        if not name.isprintable() and min(name) < " ":
+            raise TypeError(
+                "model: expected names of columns without tabs and other control characters, with which LightGBM lists "
+                f"no model, got {name!r}; rename the column, and train anew"
+            )
     dump = booster.dump_model()
     objective = str(dump.get("objective", "a function of your own"))
     link, scale = _link(objective)
@@ -82,7 +89,7 @@ def read_lightgbm(model: Any) -> BoostedTrees:
         dtype=np.dtype(np.float64),
         first_output=(np.arange(len(trees)) % n_margins).astype(np.int32),
         base_score=np.zeros(n_margins),
-        feature_names=_names(dump),
+        feature_names=_as_given(names, dump),
         categories=trained_categories(model),
         classes=classes_of_margins(model, link, n_margins),
         link=link,
@@ -105,9 +112,8 @@ def trained_categories(model: Any) -> ListedCategories:
     )
 
 
-def _names(dump: dict[str, Any]) -> tuple[str, ...] | None:
+def _as_given(names: tuple[str, ...], dump: dict[str, Any]) -> tuple[str, ...] | None:
     """Return the names of the columns of training; None for an array, whose columns LightGBM numbers."""
-    names = tuple(dump["feature_names"])
     numbered = tuple(f"Column_{column}" for column in range(len(names)))
     return None if names == numbered and dump["pandas_categorical"] is None else names
 

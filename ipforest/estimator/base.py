@@ -284,10 +284,9 @@ class BudgetedEstimator(BudgetedModel):
         """Remember in which columns training had missing values."""
         self._missing_seen = np.asarray(np.isnan(training).any(axis=0))
 
-    def _read_costs(self) -> FeatureCosts:
-        """Read the price list for the features seen in `fit`."""
-        names = getattr(self, "feature_names_in_", None)
-        costs = read_costs(self.feature_costs, self.n_features_in_, names)
+    def _read_costs(self, names: Sequence[str] | None = None) -> FeatureCosts:
+        """Read the price list for the features seen in `fit`; where these have no names, by those of a table."""
+        costs = read_costs(self.feature_costs, self.n_features_in_, getattr(self, "feature_names_in_", names))
         require_no_split_cost(costs, getattr(self, "split_cost", 0))
         return costs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -154,8 +155,8 @@ class BudgetPrune(ForestPruner):
                 )
         super().check_parameters()
 
-    def _read_costs(self) -> FeatureCosts:
-        costs = super()._read_costs()
+    def _read_costs(self, names: Sequence[str] | None = None) -> FeatureCosts:
+        costs = super()._read_costs(names)
         if self.max_cost is not None and costs.delayed.any():
             raise ValueError(
                 f"max_cost: expected none with delayed features, for which no pruning with a cap is found, got "

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
+from ipforest._internal.feature_names import column_names
 from ipforest._internal.rational import as_fraction, nonnegative_fraction, time_limit_seconds
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
@@ -253,7 +254,7 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         self.n_features_in_, self._column_labels = ensemble.n_features_in_, None
         self._take_names_of(ensemble)
         examples = self._checked(X)
-        self.costs_ = self._read_costs()
+        self.costs_ = self._read_costs(column_names(X))
         classes = getattr(ensemble, "classes_", None)
         self._keep_classes(classes)
         self._take_class_costs(classes)

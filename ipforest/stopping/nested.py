@@ -69,7 +69,8 @@ class NestedCascade(StagedEstimator):
     Parameters
     ----------
     estimator : estimator, optional
-        Trained anew for each stage; by default a random forest of 100 trees.
+        Trained anew for each stage, on some of the columns, so its parameters name or number none; a classifier has
+        ``predict_proba``. By default a random forest of 100 trees.
     stages : NestedStages, optional
         Which units the stages have, and what they see.
     stopping, feature_costs, budget, max_cost, scoring, class_costs, n_folds, validation_fraction

@@ -70,6 +70,11 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
         super().check_parameters()
         if not is_classifier(self._inner) and not is_regressor(self._inner):
             raise TypeError(f"estimator: expected a classifier or a regressor, got {type(self._inner).__name__}")
+        if is_classifier(self._inner) and not hasattr(self._inner, "predict_proba"):
+            raise TypeError(
+                f"estimator: expected predict_proba, got {type(self._inner).__name__} without; wrap it in "
+                "sklearn.calibration.CalibratedClassifierCV"
+            )
         _require_nothing_of_columns(self._inner)
 
     @abstractmethod

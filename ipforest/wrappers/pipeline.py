@@ -105,11 +105,12 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         Raises
         ------
         TypeError
-            The estimator is none of this package, or the preprocessing does not name what it computes.
+            The estimator is none of this package; the preprocessing draws examples, or does not name what it computes.
         ValueError
             The estimator has prices of its own, a column is computed from several, bad prices or examples.
         """
         parameter = self._parameter_of_prices()
+        _require_no_sampler(self.preprocessing)
         require_rows_in_order(X, y)
         for name in ("sample_weight", "groups"):
             require_rows_in_order(X, parameters.get(name), name)
@@ -459,6 +460,17 @@ def parted(model: Any) -> Parted:
 
 def _has_words(cells: Sequence[Any]) -> bool:
     return any(isinstance(cell, str) for cell in cells)
+
+
+def _require_no_sampler(preprocessing: Any) -> None:
+    """Refuse steps of imbalanced-learn's kind, which leave out examples or make others, so that labels do not fit."""
+    params = preprocessing.get_params() if hasattr(preprocessing, "get_params") else {}
+    for part in (*params.values(), preprocessing):
+        if hasattr(part, "fit_resample") and not hasattr(part, "transform"):
+            raise TypeError(
+                f"preprocessing: expected transformers, which keep the rows, got {type(part).__name__}; a pipeline of "
+                "imbalanced-learn takes a sampler before the whole, make_pipeline(sampler, BudgetedPipeline(...))"
+            )
 
 
 def _copied(estimator: BudgetedEstimator) -> BudgetedEstimator:

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -242,6 +242,20 @@ def test_held_out_tables_are_preprocessed_too() -> None:
     model = BudgetedPipeline(encoder(), BudgetPrune(forest(), budget=9), feature_costs=PRICES)
     model.fit(table[:100], y[:100], X_cost=table[100:])
     assert model.cost(table[100:]).mean() <= 9
+
+
+class Sampler(BaseEstimator):
+    """As those of imbalanced-learn."""
+
+    def fit_resample(self, X, y):
+        raise NotImplementedError
+
+
+def test_samplers_are_refused_and_told_where_they_go() -> None:
+    estimator = BudgetPrune(RandomForestClassifier(2), budget=1)
+    for preprocessing in (Sampler(), make_pipeline(Sampler(), StandardScaler())):
+        with pytest.raises(TypeError, match=r"preprocessing: expected transformers, .* got Sampler; .* before the"):
+            BudgetedPipeline(preprocessing, estimator).fit(np.ones((4, 1)), [0, 1, 0, 1])
 
 
 def test_it_is_cloned_and_pickled(fitted, tmp_path) -> None:

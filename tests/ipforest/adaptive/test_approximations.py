@@ -13,6 +13,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -232,6 +234,15 @@ def test_decision_functions_are_log_odds() -> None:
         model = AdaptLin(full, **SMALL).fit(X, Y)
         model.chosen_ = model.candidates_[0]
         np.testing.assert_array_equal(model.predict(X), model.estimator_.predict(X))
+
+
+def test_scores_of_pairs_of_classes_are_refused() -> None:
+    """Of three classes there are three pairs, whose scores were taken for those of classes."""
+    three, pairs = np.arange(150) % 3, SVC(decision_function_shape="ovo")
+    for full in (pairs, make_pipeline(StandardScaler(), pairs), FrozenEstimator(clone(pairs).fit(X[:150], three))):
+        with pytest.raises(ValueError, match=r"estimator: expected decision_function_shape='ovr', .* got 'ovo'"):
+            AdaptLin(full, **SMALL).fit(X[:150], three)
+    assert AdaptLin(pairs, **SMALL).fit(X[:150], Y[:150]).score(X, Y) > 0.7
 
 
 @pytest.mark.parametrize("file", ["model.skops", "model.joblib"])

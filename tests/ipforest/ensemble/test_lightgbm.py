@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,18 @@ def test_columns_go_by_name_where_training_had_names() -> None:
     trees = read(lightgbm.LGBMClassifier(**SMALL).fit(plain, y))
     with pytest.raises(ValueError, match="X: expected the columns in the order of training"):
         trees.predict(plain[plain.columns[::-1]])
+
+
+def test_names_with_backslashes_and_tabs() -> None:
+    """LightGBM's dump has names without backslashes, and is no JSON with tabs."""
+    X, y = load_iris(as_frame=True, return_X_y=True)
+    X.columns = ["a\\b", "new\\name", "c", "d"]
+    model = lightgbm.LGBMClassifier(**SMALL).fit(X, y)
+    assert read(model).feature_names == tuple(X.columns)
+    np.testing.assert_array_equal(read(model).predict(X), model.predict(X))
+    X.columns = ["a\tb", "b", "c", "d"]
+    with pytest.raises(TypeError, match=r"model: expected names of columns without tabs .*, got 'a\\tb'; rename"):
+        read(lightgbm.LGBMClassifier(**SMALL).fit(X, y))
 
 
 def test_of_classes_as_probable_the_first_is_predicted() -> None:
@@ -147,6 +160,22 @@ def test_places_of_categories_with_an_order_are_numbers() -> None:
         trees = read(lightgbm.LGBMClassifier(**SMALL).fit(frame, places == 1))
         with pytest.raises(ValueError, match=r"X: expected a data frame as in training, with 1 columns of dtype categ"):
             trees.predict(frame.astype({"c": int}))
+
+
+def test_categories_of_a_model_that_was_trained_on_a_saved_data_set(tmp_path: Path) -> None:
+    """It has no names of them: LightGBM takes the places in the frame that it predicts, whatever training had."""
+    places = np.random.default_rng(0).integers(3, size=200)
+    frame = pd.DataFrame({"c": pd.Categorical.from_codes(places, [10, 20, 30])})
+    file = str(tmp_path / "data.bin")
+    lightgbm.Dataset(frame, places == 1, params={"verbose": -1}).save_binary(file)
+    options = {"objective": "binary", "verbose": -1, "min_data_per_group": 1, "cat_smooth": 1}
+    booster = lightgbm.train(options, lightgbm.Dataset(file, params={"verbose": -1}), 3)
+    trees = read(booster)
+    assert trees.tests_categories.any()
+    with pytest.raises(ValueError, match=r"X: expected the places .* got the category 10; give X\['c'\]\.cat\.codes"):
+        trees.predict(frame)
+    same = frame.apply(lambda column: column.cat.codes)
+    np.testing.assert_array_equal(trees.predict_proba(same)[:, 1], booster.predict(frame))
 
 
 STRANGE = (-0.5, -0.999, -1.0, -1.5, -0.0, 0.3, 2.7, 7.0, 8.0, np.nan, 1e10, -1e10, 2.0**31, 2.0**32, 2.0**32 + 2)

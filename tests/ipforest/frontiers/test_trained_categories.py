@@ -8,6 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 
 from ipforest import BudgetedClassifier
+from ipforest.ensemble.categories import Categories
 from ipforest.stopping import EarlyExit
 
 TRAIN = {
@@ -99,3 +100,10 @@ def test_fractions_are_missing_for_a_model_that_is_trained_inside_too() -> None:
     alone = EarlyExit(FrozenEstimator(model.estimator_), feature_costs=[1, 1]).fit(numbers, y)
     fractions = numbers + np.array([0, 0.5])
     assert_array_equal(model.predict_proba(fractions), alone.predict_proba(fractions))
+
+
+def test_words_of_which_a_model_keeps_no_names_are_refused() -> None:
+    places = np.array([[1.0], [0.0], [np.nan]])
+    assert_array_equal(Categories((0,)).translated(places, Categories((0,), {0: (30, 10)})), [[10], [30], [np.nan]])
+    with pytest.raises(ValueError, match=r"X: expected numbers as the categories of column 0, .* no names, got 'a'"):
+        Categories((0,)).translated(places, Categories((0,), {0: ("a", "b")}))

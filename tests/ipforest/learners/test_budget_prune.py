@@ -163,11 +163,23 @@ def test_a_fitted_estimator_is_used_as_it_is() -> None:
     assert pickle.dumps(fitted) == before
 
 
+@pytest.mark.filterwarnings("ignore:X has feature names")  # scikit-learn's, as the forest has none
+def test_prices_by_name_of_a_forest_without_names_go_by_the_columns_of_the_table() -> None:
+    fitted = clone(FOREST).fit(X, LABELS_X)
+    names = [f"n{column}" for column in range(X.shape[1])]
+    prices = {name: 1 + column for column, name in enumerate(names)}
+    backwards = dict(reversed(prices.items()))
+    model = BudgetPrune(fitted, feature_costs=backwards, budget=3).fit(pd.DataFrame(X, columns=names), LABELS_X)
+    assert model.costs_.prices == tuple(prices.values())
+    in_order = BudgetPrune(fitted, feature_costs=[*prices.values()], budget=3).fit(X, LABELS_X)
+    np.testing.assert_array_equal(model.cost(X), in_order.cost(X))
+
+
 def test_labels_that_a_fitted_estimator_does_not_know_are_refused() -> None:
     """They only serve to measure, and all answers were wrong."""
     fitted = clone(FOREST).fit(X, LABELS_X)
-    with pytest.raises(ValueError, match=r"^y: expected labels among the classes of training, got '"):
-        BudgetPrune(fitted, feature_costs=COSTS, budget=3).fit(X, LABELS_X.astype(str))
+    with pytest.raises(ValueError, match=r"^y: expected labels among the classes of training, got 0$"):
+        BudgetPrune(fitted, feature_costs=COSTS, budget=3).fit(X, np.zeros(len(X), dtype=int))
 
 
 def test_a_frozen_estimator_stays_fitted_in_clones() -> None:

@@ -13,10 +13,11 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import proofs
@@ -176,6 +177,14 @@ def test_what_a_model_says_of_single_columns_is_refused(kind: Any, model: Any) -
         kind(model, random_state=0).fit(X, Y)
     sound = HistGradientBoostingClassifier(max_iter=2, interaction_cst="pairwise")
     assert kind(sound, random_state=0).fit(X[:, :2], Y).score(X[:, :2], Y) > 0.6
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), make_pipeline(StandardScaler(), RidgeClassifier())])
+def test_classifiers_without_probabilities_are_refused_before_training(model: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"estimator: expected predict_proba, got .* wrap it in .*CalibratedClassifierCV"
+    ):
+        NestedCascade(model).fit(X, Y)
 
 
 @pytest.mark.parametrize("cap", [7.5, 8, 9, 9.5])
