@@ -273,8 +273,9 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     if is_pruned:
         report["gap"] = float(bought.gap_)
     whole = bought.at_lambda(0).set_params(max_cost=None) if is_pruned else bought.at_budget(None)
-    if bought.measured(columns, y).is_beyond_chance(bought.mixture_gain):
-        report["mixture_gain"] = bought.mixture_gain
+    gain = bought.mixture_gain_on(columns, y)
+    if bought.measured(columns, y).is_beyond_chance(gain):
+        report["mixture_gain"] = gain
     for ending, measured in (("", bought), ("_unpruned" if is_pruned else "_without_budget", whole)):
         report[f"error{ending}"] = 1 - measured.score(columns, y)
         report[f"cost{ending}"] = float(measured.cost(columns).mean())
@@ -318,7 +319,7 @@ def _coin(report: dict[str, Any]) -> str:
         return ""
     command = f"ipforest predict --mixture {plain(float(Fraction(report['budget'])))}"
     gain = f"{report['mixture_gain']:.0%}"
-    return f"\nA coin between two choices, `{command}`, loses {gain} less on what they were made on."
+    return f"\nA coin between two choices, `{command}`, loses {gain} less on the rows held out."
 
 
 def _other_estimator(report: dict[str, Any]) -> str:
