@@ -19,6 +19,18 @@ def plain(value: float, digits: int = 4) -> str:
     return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text
 
 
+def as_given(value: float) -> str:
+    """Write a price or a budget with the digits that users give: 1120.5, where `plain` writes 1120."""
+    return plain(value, 9)
+
+
+def hint_at_comma(value: object) -> str:
+    """Say how a number with a decimal comma is to be written, and nothing of any other value."""
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", value):
+        return f"; write {value.strip().replace(',', '.')}, with a decimal point"
+    return ""
+
+
 def number_of(value: Any, name: str) -> float:
     """Read a number.
 
@@ -38,10 +50,7 @@ def number_of(value: Any, name: str) -> float:
             raise ValueError
         return float(value)
     except (TypeError, ValueError):
-        hint = ""
-        if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", value):
-            hint = f"; write {value.strip().replace(',', '.')}, with a decimal point"
-        raise ValueError(f"{name}: expected a number, got {value!r}{hint}") from None
+        raise ValueError(f"{name}: expected a number, got {value!r}{hint_at_comma(value)}") from None
     except OverflowError:
         raise ValueError(f"{name}: expected a number below 2^1024, got a larger integer") from None
 

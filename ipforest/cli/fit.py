@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from ipforest._internal.words import plain
+from ipforest._internal.words import as_given, plain
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.learning_table import add_table_options, read_table
 from ipforest.cli.options import (
@@ -196,7 +196,7 @@ def _print_reading(columns: list[Column], costs: FeatureCosts, options: Argument
         console.print(line, soft_wrap=True)
     table = new_table("Prices", "feature", "price", "fee of its group", left=("feature",))
     for name, price, fee in priced:
-        table.add_row(name, plain(price), plain(fee) if fee else "")
+        table.add_row(name, as_given(price), as_given(fee) if fee else "")
     console.print(table)
 
 
@@ -273,8 +273,9 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     if is_pruned:
         report["gap"] = float(bought.gap_)
     whole = bought.at_lambda(0).set_params(max_cost=None) if is_pruned else bought.at_budget(None)
-    if bought.measured(columns, y).is_beyond_chance(bought.mixture_gain):
-        report["mixture_gain"] = bought.mixture_gain
+    gain = bought.mixture_gain_on(columns, y)
+    if bought.measured(columns, y).is_beyond_chance(gain):
+        report["mixture_gain"] = gain
     for ending, measured in (("", bought), ("_unpruned" if is_pruned else "_without_budget", whole)):
         report[f"error{ending}"] = 1 - measured.score(columns, y)
         report[f"cost{ending}"] = float(measured.cost(columns).mean())
@@ -288,7 +289,7 @@ def _bill(report: dict[str, Any]) -> Table:
     table = new_table(title, "feature", "price", "bought by", "paid per example", left=("feature",))
     for line in report["bought"]:
         if line["share"] > 0:
-            table.add_row(line["name"], plain(line["price"]), f"{line['share']:.1%}", plain(line["paid"]))
+            table.add_row(line["name"], as_given(line["price"]), f"{line['share']:.1%}", plain(line["paid"]))
     return table
 
 
@@ -303,7 +304,7 @@ def _verdict(report: dict[str, Any]) -> str:
         ending, otherwise = "_unpruned", "unpruned"
         of, measured = ("within the budget", "error") if report["budget"] else ("of the forest", "total cost")
         proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {report['gap']:.2g}."
-    budget = f"budget {plain(float(Fraction(report['budget'])))}; " if report["budget"] else ""
+    budget = f"budget {as_given(float(Fraction(report['budget'])))}; " if report["budget"] else ""
     return (
         f"{unused}An example costs {plain(report['cost'])} on average ({budget}{otherwise} "
         f"{plain(report[f'cost{ending}'])}) at {report['measure']} {report['error']:.4f} ({otherwise} "
@@ -316,9 +317,9 @@ def _coin(report: dict[str, Any]) -> str:
     """Point to a coin between two choices, where that is much better."""
     if "mixture_gain" not in report:
         return ""
-    command = f"ipforest predict --mixture {plain(float(Fraction(report['budget'])))}"
+    command = f"ipforest predict --mixture {as_given(float(Fraction(report['budget'])))}"
     gain = f"{report['mixture_gain']:.0%}"
-    return f"\nA coin between two choices, `{command}`, loses {gain} less on what they were made on."
+    return f"\nA coin between two choices, `{command}`, loses {gain} less on the rows held out."
 
 
 def _other_estimator(report: dict[str, Any]) -> str:

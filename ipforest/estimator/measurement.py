@@ -65,6 +65,11 @@ class Measurement(NamedTuple):
         mistakes = None if class_costs is None else float(costs_of(class_costs, classes, y, guesses).mean())
         return cls(paid.size, int((guesses != y).sum()), float(paid.mean()), spread, bought, tests, mistakes)
 
+    @property
+    def loss(self) -> float:
+        """What mistakes cost by ``class_costs``; otherwise the share of wrong labels, or the mean squared error."""
+        return self.error_interval()[0] if self.mistakes is None else self.mistakes
+
     def error_interval(self) -> tuple[float, float, float]:
         """Return the share of wrong labels, or the mean squared error, and the bounds of its interval of 95 per cent.
 

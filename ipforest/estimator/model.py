@@ -263,21 +263,24 @@ class BudgetedModel(_Keeper, BaseEstimator):
             Error, or for regression mean squared error and R^2, and cost, with intervals of 95 per cent: Wilson's, and
             a mean's with its standard error.
         """
-        return self._described(self.measured(X, y), X is None, self._units_that_bring(), n_units)
+        units = self._units_that_bring()
+        return self._described(self.measured(X, y), self.mixture_gain_on(X, y), X is None, units, n_units)
 
     def _units_that_bring(self) -> list[Unit]:
         """List the units that bring features."""
         return [unit for unit in self._seller().units() if unit.features]
 
-    def _described(self, measured: Measurement, is_own: bool, units: Sequence[Unit], n_units: int) -> str:
+    def _described(
+        self, measured: Measurement, mixture_gain: float, is_own: bool, units: Sequence[Unit], n_units: int
+    ) -> str:
         """Write a summary; whether the examples are the model's own is told, and units have these names."""
         lines, offered = [f"{type(self).__name__}, {self._aim}", f"  takes {self._taken}"], self._offered
         if offered is not None:
             lines += [f"  of {offered.size} choices at costs from {offered.min():.4g} to {offered.max():.4g}"]
         examples = "examples on which it was chosen" if is_own else "examples"
         lines += [measured.in_words(examples), f"  buys most: {measured.bought_most(units, n_units)}"]
-        if measured.is_beyond_chance(self.mixture_gain):
-            lines += [f"  {self._hint_at_mixture}"]
+        if measured.is_beyond_chance(mixture_gain):
+            lines += [f"  {self._hint_at_mixture(mixture_gain)} on these examples"]
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -623,10 +626,24 @@ class BudgetedModel(_Keeper, BaseEstimator):
         alone, mixed = offers.loss[offers.within(self.budget)], offers.mean_loss(offers.mixture(self.budget))
         return max(1 - mixed / float(alone), 0.0) if alone > 0 else 0.0
 
-    @property
-    def _hint_at_mixture(self) -> str:
-        gain = f"{self.mixture_gain:.0%}"
-        return f"mixture({self.budget}), a coin between two choices, loses {gain} less on what they were made on"
+    def mixture_gain_on(self, X: npt.ArrayLike | None = None, y: npt.ArrayLike | None = None) -> float:
+        """By which share of the loss on these examples the mixture at this model's budget is better than the model.
+
+        It is 0 where `mixture_gain` is.
+
+        Parameters
+        ----------
+        X, y : arrays, optional
+            Test examples; see `measured`.
+        """
+        if self.mixture_gain == 0 or (alone := self.measured(X, y).loss) == 0:
+            return 0.0
+        mixed = self.mixture(self.budget)
+        cheap, costly = (model.measured(X, y).loss for model in (mixed.cheap, mixed.costly))
+        return float(max(1 - ((1 - mixed.share) * cheap + mixed.share * costly) / alone, 0.0))
+
+    def _hint_at_mixture(self, gain: float) -> str:
+        return f"mixture({self.budget}), a coin between two choices, loses {gain:.0%} less"
 
     def _another(self, **choice: object) -> Self:
         check_is_fitted(self)

@@ -381,7 +381,7 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         if self.budget is not None and cost == 0 and following.size:
             advice = f"the cheapest model that is better costs {following[0]:.6g}"
             if self.mixture_gain:
-                advice = f"{advice}; {self._hint_at_mixture}"
+                advice = f"{advice}; {self._hint_at_mixture(self.mixture_gain)} on held-out examples"
             warn_if_nothing_is_bought(self.budget, float(cost), advice)
 
     def policy(self) -> Policy:

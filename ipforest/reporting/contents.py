@@ -15,7 +15,7 @@ from ipforest._internal.arrays import Array, IntArray
 from ipforest._internal.axes import MAX_CLASSES, short
 from ipforest._internal.examples import checked_weight, require_rows_in_order
 from ipforest._internal.rational import nonnegative_fraction
-from ipforest._internal.words import plain
+from ipforest._internal.words import as_given, plain
 from ipforest.choosing.class_costs import costs_of
 from ipforest.choosing.measures import listed_scoring
 from ipforest.estimator import BudgetedEstimator
@@ -297,7 +297,7 @@ def _purchase_table(buyer: BudgetedEstimator, model: Any, answered: Answered) ->
         return [f"{each[0]:.1%}", *(f"{each[place]:.1%} ({short(parts[place][0])})" for place in ends)]
 
     rows = tuple(
-        (line.name, plain(line.price), *told(line.name), plain(line.paid)) for line in bills[0] if line.share > 0
+        (line.name, as_given(line.price), *told(line.name), plain(line.paid)) for line in bills[0] if line.share > 0
     )
     idle = [line.name for line in bills[0] if line.share == 0]
     more = f" and {len(idle) - MAX_NAMED} more" if len(idle) > MAX_NAMED else ""

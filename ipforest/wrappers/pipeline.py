@@ -301,6 +301,11 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         check_is_fitted(self)
         return float(self.estimator_.mixture_gain)
 
+    def mixture_gain_on(self, X: Any = None, y: npt.ArrayLike | None = None) -> float:
+        """By which share of the loss on these examples the mixture is better; see `BudgetedModel.mixture_gain_on`."""
+        check_is_fitted(self)
+        return float(self.estimator_.mixture_gain_on(None if X is None else self._transformed(X), y))
+
     @property
     def classes_(self) -> Array:
         """Class labels, shape (n_classes,); classifiers only."""
@@ -367,7 +372,8 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         """Describe what was chosen, from what, and what it comes to; see `BudgetedModel.summary`."""
         named = self.table_columns.named
         units = [replace(unit, name=named(unit.features)) for unit in self.estimator_._units_that_bring()]
-        return str(self.estimator_._described(self.measured(X, y), X is None, units, n_units))
+        measured, gain = self.measured(X, y), self.mixture_gain_on(X, y)
+        return str(self.estimator_._described(measured, gain, X is None, units, n_units))
 
     def as_pipeline(self) -> Pipeline:
         """Return the fitted model as a scikit-learn pipeline, which shares its parts."""

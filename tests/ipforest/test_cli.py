@@ -394,6 +394,7 @@ def test_versions(ipforest):
         ({}, ("--lam", -1), ["lam: expected a number >= 0, got '-1'"]),
         ({}, ("--budget", -1), ["budget: expected a number >= 0, got '-1'"]),
         ({}, ("--budget", "many"), ["budget: expected a finite number", "'many'"]),
+        ({}, ("--budget", "2,5"), ["budget: expected a finite number", "write 2.5, with a decimal point"]),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_was_expected(own_forest, capsys, files, goal, parts):

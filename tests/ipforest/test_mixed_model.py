@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest import EarlyExit, FeatureCosts, NestedCascade
+from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
 from ipforest.choosing.frontier import Frontier
 from ipforest.estimator.mixed_model import MixedModel
 from tests.budgeted_estimators import CLASSIFIERS, REGRESSORS
@@ -132,6 +132,19 @@ def test_a_pruned_forest_compares_with_its_exact_pruning(pruned) -> None:
     result = model.result_
     assert model.mixture_gain == pytest.approx(float(1 - result.mixture_error / result.error))
     assert pruned.at_lambda(0.1).mixture_gain == 0
+
+
+def test_a_mixture_that_is_better_in_training_alone_is_not_mentioned() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4200, 3)), rng.integers(0, 2, 4200)
+    forest = RandomForestClassifier(10, random_state=0)
+    model = BudgetPrune(forest, budget=2, validation_fraction=None).fit(X[:200], y[:200])
+    assert model.mixture_gain > 0.3
+    mixed = model.mixture(2)
+    cheap, costly, alone = (1 - one.score(X[200:], y[200:]) for one in (mixed.cheap, mixed.costly, model))
+    lost = (1 - mixed.share) * cheap + mixed.share * costly
+    assert model.mixture_gain_on(X[200:], y[200:]) == pytest.approx(max(1 - lost / alone, 0))
+    assert "mixture" not in model.summary(X[200:], y[200:])
 
 
 @pytest.mark.slow

@@ -371,6 +371,8 @@ def test_a_pipeline_is_mixed_and_keeps_a_budget_in_the_columns_of_the_table() ->
     answers = mixed.answers(table, keys)
     np.testing.assert_array_equal(answers.acquired, mixed.acquired(table, keys))
     assert model.at_budget(7).mixture_gain == model.estimator_.at_budget(7).mixture_gain > 0
+    of_columns = model.at_budget(7).estimator_.mixture_gain_on(model.preprocessing_.transform(table), y)
+    assert model.at_budget(7).mixture_gain_on(table, y) == of_columns
     assert "of the examples at" in repr(mixed)
     safe = model.at_safe_budget(18, table, bound="student")
     assert safe.cost(table).mean() <= 18

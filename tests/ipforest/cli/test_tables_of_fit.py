@@ -87,11 +87,13 @@ def test_a_dry_run_tells_columns_and_prices_and_trains_nothing(clinic, capsys) -
 
 
 def test_a_dry_run_shows_fees_and_lone_groups(clinic, capsys) -> None:
-    text = "feature,cost,group,cost_in_group\nage [years],1,,\nbmi [/kg],9,g,2\nblood type,3,,\n"
+    text = "feature,cost,group,cost_in_group\nage [years],1120.5,,\nbmi [/kg],9,g,2\nblood type,3,,\n"
     (clinic / "prices.csv").write_text(text)
     assert main(fit(clinic, "--dry-run")) == 0
     out, err = capsys.readouterr()
-    assert ["bmi", "[/kg]", "2", "7"] in [line.split() for line in out.splitlines()]
+    lines = [line.split() for line in out.splitlines()]
+    assert ["bmi", "[/kg]", "2", "7"] in lines
+    assert ["Age", "[years]", "1120.5"] in lines
     assert "group 'g' has one feature, so that its fee is always paid with it" in err
 
 

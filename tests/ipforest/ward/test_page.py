@@ -267,6 +267,7 @@ def test_what_is_known_is_free_and_a_limit_is_kept(page: Page) -> None:
     for typed, message in (
         ({"known": "height=3"}, "expected NAME=VALUE with one of pain"),
         ({"max_cost": "-1"}, "max_cost"),
+        ({"max_cost": "30,5"}, "write 30.5, with a decimal point"),
     ):
         answer = page.post("patients", {"name": "Eve", **typed})
         assert answer.status_code == 422
