@@ -249,7 +249,7 @@ def _split(text: str, separator: str, path: str, first_line: int) -> tuple[IntAr
             lines.append(reader.line_num + first_line - 1)
             columns = columns or [[] for _ in row]
             if len(row) != len(columns):
-                title = "; a title above the names of the columns is left out" if len(columns) == 1 else ""
+                title = "; remove a title above the names of the columns" if len(columns) == 1 else ""
                 raise ValueError(
                     f"{path}, line {lines[-1]}: expected {len(columns)} cells as in line {lines[0]}, got {len(row)}; "
                     f"cells are separated by {separator!r}, one that holds it stands in double quotes{title}"

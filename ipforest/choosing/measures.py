@@ -360,6 +360,7 @@ class HeldOutScorer:
         weight = {} if (self.weight == 1).all() else {"sample_weight": self.weight}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
+            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true", UserWarning)
             return read_scoring(self.scoring)(answers, self.X, self.y, **weight)
 
     @property

@@ -124,8 +124,8 @@ def run(options: Arguments) -> int:
             warnings.simplefilter("default")
             model = _fitted(options, X_train, y_train, costs, budget)
         progress(1.0, "")
-    for warning in caught:
-        print_note(str(warning.message))
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        print_note(message)
     report = _report(model, X_test, y_test, list(X.columns))
     save_model(model, directory / MODEL_FILE)
     write_text(directory / REPORT_FILE, json.dumps(report, indent=1))

@@ -4,12 +4,14 @@ import csv
 import json
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 from rich.table import Table
 
 from ipforest._internal import progress as progress_module
+from ipforest.cli import fit as fit_command
 from ipforest.cli import main
 from ipforest.cli.options import new_table, plain_console
 from proofs.claims import table as claims
@@ -169,6 +171,18 @@ def test_a_forest_that_loses_by_its_budget_points_to_the_estimator_of_least_erro
     )
     said = capsys.readouterr().out
     assert f"`--estimator {better}`" in said if better else "--estimator" not in said
+
+
+def test_what_training_warns_of_again_and_again_is_told_once(clinic, capsys, monkeypatch) -> None:
+    def warning_fit(*arguments):
+        for category in (UserWarning, RuntimeWarning):
+            warnings.warn("much is missing", category, stacklevel=1)
+        return fitted(*arguments)
+
+    fitted = fit_command._fitted
+    monkeypatch.setattr(fit_command, "_fitted", warning_fit)
+    assert main(fit(clinic, *TRAINED, "--out", str(clinic / "model"))) == 0
+    assert capsys.readouterr().err.count("much is missing") == 1
 
 
 def test_many_different_numbers_are_a_number_to_predict(tmp_path, capsys) -> None:

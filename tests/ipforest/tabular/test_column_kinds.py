@@ -118,6 +118,7 @@ def test_the_decimal_mark_can_be_given_or_follows_from_other_columns(typed, mark
         (["m", "M", "0"], "'0' taken as words, too; 'm' and 'M' count as two"),
         (["2026-01-31", "2026-02-01", ""], "dates as words, so that another date says nothing; as numbers, .*"),
         (["31.1.2026 10:00", "1.2.26"], "dates as words, .*"),
+        (["7:05", "23:59:59", ""], "times as words, .*"),
         (["A-1-2", "1-2/3"], ""),
     ],
 )
@@ -158,6 +159,11 @@ def test_what_is_no_feature_is_left_out_and_told(typed, name, cell, reason) -> N
     assert list(table) == ["x"]
     assert (columns[name].kind, columns[name].remark) == (Kind.LEFT_OUT, reason)
     assert summary([columns[name]]) == [f"left out, 1 column: {name!r}: {reason}"]
+
+
+def test_dates_that_are_left_out_are_told(typed) -> None:
+    _, columns = typed("seen,x\n" + "".join(f"2026-01-{row + 1:02},{row % 5}\n" for row in ROWS))
+    assert columns["seen"].remark.startswith("30 different words in 30 cells; dates as words, so that another")
 
 
 @pytest.mark.parametrize(
@@ -210,9 +216,13 @@ def test_separators_and_encodings_are_recognised(typed, separator, encoding) -> 
         (
             "Export of 3 May\na,b\n1,2\n",
             "utf-8",
-            "line 2: expected 1 cells as in line 1, got 2; .*a title above the names",
+            "line 2: expected 1 cells as in line 1, got 2; .*; remove a title above the names",
         ),
-        ("Export of 3 May,,\na,b,c\n1,2,3\n", "utf-8", "line 1: expected .* got 2 of 3 without one; a title above"),
+        (
+            "Export of 3 May,,\na,b,c\n1,2,3\n",
+            "utf-8",
+            "line 1: expected .* got 2 of 3 without one; remove a title above",
+        ),
         ("a,b\n1,2\0\n", "utf-8", "line 2: expected a text file, got zero bytes"),
         ("a,b\n1,2\n" * 20 + "1,2\0\n" * 2, "utf-8", "line 41: expected a text file, got zero bytes"),
     ],
