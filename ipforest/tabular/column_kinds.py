@@ -38,8 +38,10 @@ MIN_RUN = 20
 """Rows from which on integers that go up by one from row to row are taken for the number of the row."""
 QUANTITY = re.compile(r"[<>~≈≤≥]?\s*[+-]?[0-9][0-9.,]*\s*[^\W\d_]{1,6}(/\w+)?|\([0-9.,\s]+\)|[A-Z]{3}\s?[0-9][0-9.,]*")
 """A number with a unit, a currency's letters, a comparison or an accountant's brackets."""
-DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}([T ][0-9:.Z+]+)?")
-TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9.]+)?")
+DATE = re.compile(
+    r"([0-9]{1,4}([-/.])[0-9]{1,2}\2[0-9]{2,4}|[0-9]{1,2}[-/. ]{1,2}[^\W\d_]{3,9}[-/. ]{1,2}[0-9]{4})([T ][0-9:.Z+]+)?"
+)
+TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9.]+)?( ?[ap]m)?", re.IGNORECASE)
 NAMELESS = re.compile(r"|unnamed: \d+")
 ID = re.compile(r"(^|[^a-z])(ids?|uuid|guid)([^a-z]|$)|^(index|row|rownames?|row (names?|numbers?))$")
 

@@ -80,6 +80,10 @@ def test_numbers_in_other_notations_are_numbers(typed, cells, expected, remark) 
             r"column x, line 2: expected one number, got '1\.234', which can be 1\.234 and 1234; give",
         ),
         (["1.5", "2,5", "3.5"], "column x, line 3: expected a finite number or a missing value .* got '2,5'"),
+        (
+            ["$1", "$2", "."],
+            r"column x, line 4: .* number with \$, which is left out, or .* got '\.'; leave a cell .* empty$",
+        ),
         (["1.5", "2.5", "old"], "column x, line 4: expected a finite number .* got 'old'; --words 'x' takes"),
         (["$1", "$2", "3"], "column x, line 4: expected a finite number with .* got '3'"),
         (["$1", "$2", "3 €"], "column x, line 4: expected a finite number with .* got '3 €'"),
@@ -118,7 +122,8 @@ def test_the_decimal_mark_can_be_given_or_follows_from_other_columns(typed, mark
         (["m", "M", "0"], "'0' taken as words, too; 'm' and 'M' count as two"),
         (["2026-01-31", "2026-02-01", ""], "dates as words, so that another date says nothing; as numbers, .*"),
         (["31.1.2026 10:00", "1.2.26"], "dates as words, .*"),
-        (["7:05", "23:59:59", ""], "times as words, .*"),
+        (["1-Jan-2026", "12. März 2026", ""], "dates as words, .*"),
+        (["7:05", "23:59:59", "9:30 PM"], "times as words, .*"),
         (["A-1-2", "1-2/3"], ""),
     ],
 )
@@ -223,6 +228,7 @@ def test_separators_and_encodings_are_recognised(typed, separator, encoding) -> 
             "utf-8",
             "line 1: expected .* got 2 of 3 without one; remove a title above",
         ),
+        ("a,b\n1,2\nSource: WHO\n", "utf-8", "line 3: expected 2 cells .*; remove a remark between or below"),
         ("a,b\n1,2\0\n", "utf-8", "line 2: expected a text file, got zero bytes"),
         ("a,b\n1,2\n" * 20 + "1,2\0\n" * 2, "utf-8", "line 41: expected a text file, got zero bytes"),
     ],
