@@ -70,7 +70,7 @@ def add(command: Parser) -> None:
         metavar="NAME",
         help=f"what chooses in place of the error within the budget: {TOTAL_COST}, of what is bought and what mistakes "
         f"cost together; or, for {CHOSEN} and {CHOSEN_NUMBER}, a scikit-learn scorer, such as roc_auc or neg_log_loss, "
-        "or sensitivity_at=0.9",
+        "or sensitivity_at=0.9, at a specificity of 0.9",
     )
     command.add_folder(f"write {MODEL_FILE} and {REPORT_FILE} there")
     command.add_argument(

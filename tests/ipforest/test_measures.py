@@ -161,6 +161,13 @@ def test_targets_of_regression_are_scored():
         )
 
 
+def test_a_measure_of_two_classes_points_to_those_of_several():
+    outputs = np.eye(3)
+    scorer = HeldOutScorer("roc_auc", outputs, np.arange(3), np.ones(3), np.arange(3), lambda p: p.argmax(axis=1))
+    with pytest.raises(ValueError, match=r"by roc auc, got multi_class .*; for 3 classes there are .*roc_auc_ovr"):
+        scorer(outputs, np.zeros(3))
+
+
 def test_a_class_that_held_out_examples_lack_gives_no_warning():
     outputs, classes = np.eye(3), np.arange(3)
     scorer = HeldOutScorer(
