@@ -273,14 +273,26 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     if is_pruned:
         report["gap"] = float(bought.gap_)
     whole = bought.at_lambda(0).set_params(max_cost=None) if is_pruned else bought.at_budget(None)
-    if bought.measured(columns, y).is_beyond_chance(bought.mixture_gain):
-        report["mixture_gain"] = bought.mixture_gain
+    gain = bought.mixture_gain
+    if bought.measured(columns, y).is_beyond_chance(gain) and _is_coin_better(bought, columns, y):
+        report["mixture_gain"] = gain
     for ending, measured in (("", bought), ("_unpruned" if is_pruned else "_without_budget", whole)):
         report[f"error{ending}"] = 1 - measured.score(columns, y)
         report[f"cost{ending}"] = float(measured.cost(columns).mean())
         if bought.class_costs_ is not None:
             report[f"mistakes{ending}"] = measured.misclassification_cost(columns, y)
     return report
+
+
+def _is_coin_better(bought: Any, columns: Any, y: pd.Series) -> bool:
+    """Return whether the mixture at a model's budget is expected to lose less on rows held out, too."""
+
+    def lost(model: Any) -> float:
+        of_classes = model.class_costs_ is not None
+        return float(model.misclassification_cost(columns, y) if of_classes else 1 - model.score(columns, y))
+
+    coin = bought.mixture(bought.budget)
+    return (1 - coin.share) * lost(coin.cheap) + coin.share * lost(coin.costly) < lost(bought)
 
 
 def _bill(report: dict[str, Any]) -> Table:
