@@ -292,7 +292,8 @@ def _is_coin_better(bought: Any, columns: Any, y: pd.Series) -> bool:
         return float(model.misclassification_cost(columns, y) if of_classes else 1 - model.score(columns, y))
 
     coin = bought.mixture(bought.budget)
-    return (1 - coin.share) * lost(coin.cheap) + coin.share * lost(coin.costly) < lost(bought)
+    expected: float = (1 - coin.share) * lost(coin.cheap) + coin.share * lost(coin.costly)
+    return expected < lost(bought)
 
 
 def _bill(report: dict[str, Any]) -> Table:
