@@ -173,6 +173,13 @@ def branching() -> tuple[Any, Any]:
     return model, others
 
 
+def sure_by_what_is_free() -> tuple[Any, Any]:
+    """Stop most examples before the first purchase, as a free feature tells enough."""
+    model, others = stopped(ThresholdStopping(), feature_costs=[1, 2, 0, 3])
+    model.level_ = -0.5
+    return model, others
+
+
 def gated(full: Any, budget: float = 4, n_classes: int = 3) -> tuple[Any, Any]:
     """Train boosted trees and a gate of these before a full model."""
     X, y, others = iris(n_classes)
@@ -229,6 +236,7 @@ MODELS = {
     "a threshold of each": lambda: with_thresholds(calibrated_model(stopped(ThresholdStopping())), UNEVEN),
     "sums of scores": summed,
     "threshold": lambda: stopped(ThresholdStopping()),
+    "threshold, sure by what is free": sure_by_what_is_free,
     "staged": lambda: stopped(OptimalStopping(n_bins=3, min_support=5)),
     "certified": lambda: stopped(CertifiedStopping(n_bins=2, min_support=10), 2),
     "boosted, two classes": lambda: boosted(2),
