@@ -249,10 +249,11 @@ def _split(text: str, separator: str, path: str, first_line: int) -> tuple[IntAr
             lines.append(reader.line_num + first_line - 1)
             columns = columns or [[] for _ in row]
             if len(row) != len(columns):
-                title = "; a title above the names of the columns is left out" if len(columns) == 1 else ""
+                extra = "; remove a title above the names of the columns" if len(columns) == 1 else ""
+                extra = extra or ("; remove a remark between or below the rows" if len(row) == 1 else "")
                 raise ValueError(
                     f"{path}, line {lines[-1]}: expected {len(columns)} cells as in line {lines[0]}, got {len(row)}; "
-                    f"cells are separated by {separator!r}, one that holds it stands in double quotes{title}"
+                    f"cells are separated by {separator!r}, one that holds it stands in double quotes{extra}"
                 )
             for column, cell in zip(columns, row, strict=True):
                 text = unescaped(cell.strip()) if has_escapes else cell.strip()

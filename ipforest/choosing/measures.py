@@ -350,7 +350,9 @@ class HeldOutScorer:
                 value = self._measured(DecisiveAnswers(*answered))
             score = float(value)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
-            raise ValueError(f"{self._expected}, got {one_line(str(problem))}") from problem
+            raise ValueError(
+                f"{self._expected}, got {one_line(problem).rstrip('.')}{self._of_several_classes}"
+            ) from problem
         if not np.isfinite(score):
             counts = "" if self.classes is None else f", whose classes are {np.unique(self.y).tolist()}"
             raise ValueError(f"{self._expected}{counts}, got {score}")
@@ -360,7 +362,17 @@ class HeldOutScorer:
         weight = {} if (self.weight == 1).all() else {"sample_weight": self.weight}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
+            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true", UserWarning)
             return read_scoring(self.scoring)(answers, self.X, self.y, **weight)
+
+    @property
+    def _of_several_classes(self) -> str:
+        """Name what scikit-learn has in place of a measure of two classes, where there are more."""
+        if not isinstance(self.scoring, str) or self.classes is None or len(self.classes) <= 2:
+            return ""
+        names = [name for name in get_scorer_names() if name.startswith(f"{self.scoring}_")]
+        others = [name for name in names if not name.endswith("_samples")]
+        return f"; for {len(self.classes)} classes there are {', '.join(others)}" if others else ""
 
     @property
     def _expected(self) -> str:

@@ -70,7 +70,7 @@ def add(command: Parser) -> None:
         metavar="NAME",
         help=f"what chooses in place of the error within the budget: {TOTAL_COST}, of what is bought and what mistakes "
         f"cost together; or, for {CHOSEN} and {CHOSEN_NUMBER}, a scikit-learn scorer, such as roc_auc or neg_log_loss, "
-        "or sensitivity_at=0.9",
+        "or sensitivity_at=0.9, at a specificity of 0.9",
     )
     command.add_folder(f"write {MODEL_FILE} and {REPORT_FILE} there")
     command.add_argument(
@@ -124,8 +124,8 @@ def run(options: Arguments) -> int:
             warnings.simplefilter("default")
             model = _fitted(options, X_train, y_train, costs, budget)
         progress(1.0, "")
-    for warning in caught:
-        print_note(str(warning.message))
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        print_note(message)
     report = _report(model, X_test, y_test, list(X.columns))
     save_model(model, directory / MODEL_FILE)
     write_text(directory / REPORT_FILE, json.dumps(report, indent=1))

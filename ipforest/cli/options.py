@@ -155,16 +155,15 @@ def read_price_list(options: Arguments) -> PriceList:
 
 def named_columns(options: Arguments, option: str, names: Sequence[str], cells: pd.DataFrame) -> list[str]:
     """Find the columns of the table that an option names; those that differ by case and blanks alone will do."""
-    from ipforest.tabular.name_matching import closest, matched_names
+    from ipforest.tabular.name_matching import closest_column, matched_names
 
     columns = list(cells.columns)
     found = matched_names(names, columns)
     for name in names:
         if name not in found:
             known = shorten(", ".join(columns), 80, placeholder=" ...")
-            separator = "; its lines have one cell each: say what separates cells (--sep)"
-            cure = separator if len(columns) == 1 else closest(name, columns)
-            raise ValueError(f"{option}: expected a column of {options.csv} ({known}), got {name!r}{cure}")
+            hint = closest_column(name, columns, len(columns))
+            raise ValueError(f"{option}: expected a column of {options.csv} ({known}), got {name!r}{hint}")
     return list(dict.fromkeys(found.values()))
 
 

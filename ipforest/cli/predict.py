@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ipforest._internal.words import plain
 from ipforest.cli.exit_codes import DONE
-from ipforest.cli.options import Arguments, Parser, add_format_options, named_columns
+from ipforest.cli.options import Arguments, Parser, add_format_options, named_columns, print_note
 from ipforest.cli.saved_models import add_mixture_option, add_model_options, mixed, read_model, read_rows, using
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ def run(options: Arguments) -> int:
     X, ids = read_rows(options, model, partial(_ids, options=options))
     if options.out is not None and Path(options.out).exists() and Path(options.out).samefile(options.csv):
         raise ValueError(f"--out: expected another file than the table, which answers would replace, got {options.out}")
+    if options.mixture is not None and ids is not None and ids.duplicated().any():
+        print_note(
+            f"{options.csv}, column {ids.name}: {ids.nunique()} keys for {len(ids)} rows, and rows of one key "
+            f"get one choice; the fewer keys, the further the mean cost may be from {options.mixture}"
+        )
     costs = list[float]()
     records = _records(options, model, X, ids, costs)
     if options.json:

@@ -22,7 +22,12 @@ def add(command: Parser) -> None:
     add_examples_option(command)
     command.add_argument("--target", required=True, metavar="COLUMN", help="column that holds what is true")
     command.add_argument("--out", metavar="FILE", help=".html to write, in addition to what is printed")
-    command.add_list("--scoring", "NAME", "further measures: scikit-learn scorers, or sensitivity_at=0.9", [])
+    command.add_list(
+        "--scoring",
+        "NAME",
+        "further measures: scikit-learn scorers, or sensitivity_at=0.9, at a specificity of 0.9",
+        [],
+    )
     command.add_argument(
         "--resamples",
         type=nonnegative_integer,

@@ -364,7 +364,8 @@ def _rule(rule: FittedRule) -> dict[str, Any]:
     if not known or tables_of(rule) is None:
         raise TypeError(f"rule: expected one of this package, got {type(rule).__name__}")
     if isinstance(rule, ThresholdStopping):
-        return _histories([0, -1, 1], [1, 0, 1], [[0.0], [], []], [0.0, 0.0, inf], 1.0)
+        below_0_and_above = [0.0, float(np.finfo(np.float64).tiny)]
+        return _histories([0, -1, 1, -1], [1, 0, 1, 0], [below_0_and_above, [], [], []], [0.0, 0.0, inf, 0.0], 1.0)
     if isinstance(rule, CertifiedRule):
         edges = [row.tolist() for row in rule.edges]
         return _histories([*rule.next_stage], [*rule.first_child], edges, rule.lambdas.tolist(), 0.0)

@@ -38,7 +38,10 @@ MIN_RUN = 20
 """Rows from which on integers that go up by one from row to row are taken for the number of the row."""
 QUANTITY = re.compile(r"[<>~≈≤≥]?\s*[+-]?[0-9][0-9.,]*\s*[^\W\d_]{1,6}(/\w+)?|\([0-9.,\s]+\)|[A-Z]{3}\s?[0-9][0-9.,]*")
 """A number with a unit, a currency's letters, a comparison or an accountant's brackets."""
-DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}([T ][0-9:.Z+]+)?")
+DATE = re.compile(
+    r"([0-9]{1,4}([-/.])[0-9]{1,2}\2[0-9]{2,4}|[0-9]{1,2}[-/. ]{1,2}[^\W\d_]{3,9}[-/. ]{1,2}[0-9]{4})([T ][0-9:.Z+]+)?"
+)
+TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9.]+)?( ?[ap]m)?", re.IGNORECASE)
 NAMELESS = re.compile(r"|unnamed: \d+")
 ID = re.compile(r"(^|[^a-z])(ids?|uuid|guid)([^a-z]|$)|^(index|row|rownames?|row (names?|numbers?))$")
 
@@ -164,7 +167,7 @@ def _told(
     elif NAMELESS.fullmatch(folded(name)):
         reason = "no name"
     else:
-        reason = _no_words(len(different), n_present) if numbers is None else _no_numbers(name, numbers, n_present)
+        reason = _no_words(different, n_present) if numbers is None else _no_numbers(name, numbers, n_present)
     missing = 1 - n_present / len(column.texts)
     if reason:
         return Column(name, Kind.LEFT_OUT, missing, 0, reason)
@@ -176,11 +179,21 @@ def _told(
 
 def _remark_on_words(different: Sequence[str]) -> str:
     """Say of the words of a column what may be no intention: numbers, dates, and words that differ in case alone."""
-    if all(map(DATE.fullmatch, different)):
-        return "dates as words, so that another date says nothing; as numbers, such as days since a day, it would"
+    moments = _moments(different)
+    if moments:
+        return moments
     like_numbers = [text for text in different if PLAIN.plain(text) is not None]
     remarks = [f"{some_names([*map(repr, like_numbers)])} taken as words, too"] if like_numbers else []
     return "; ".join([*remarks, *alike(different)])
+
+
+def _moments(different: Sequence[str]) -> str:
+    """Say of words that are all dates, or all times of the day, how to write them as numbers; else nothing."""
+    if all(map(DATE.fullmatch, different)):
+        return "dates as words, so that another date says nothing; as numbers, such as days since a day, it would"
+    if all(map(TIME.fullmatch, different)):
+        return "times as words, so that another time says nothing; as numbers, such as minutes since midnight, it would"
+    return ""
 
 
 def alike(different: Sequence[str]) -> list[str]:
@@ -199,10 +212,11 @@ def alike(different: Sequence[str]) -> list[str]:
     return []
 
 
-def _no_words(n_different: int, n_present: int) -> str:
+def _no_words(different: Sequence[str], n_present: int) -> str:
     """Say why a column of words is no feature, or nothing."""
-    hardly_repeats = n_different > max(FEW_WORDS, n_present / 2)
-    return f"{n_different} different words in {n_present} cells" if hardly_repeats else ""
+    if len(different) <= max(FEW_WORDS, n_present / 2):
+        return ""
+    return "; ".join(filter(None, [f"{len(different)} different words in {n_present} cells", _moments(different)]))
 
 
 def _no_numbers(name: str, numbers: FloatArray, n_present: int) -> str:

@@ -70,3 +70,9 @@ def closest(name: str | None, candidates: Iterable[str]) -> str:
     by_key = {folded(candidate): candidate for candidate in candidates}
     near = get_close_matches(folded(str(name)), list(by_key), n=1, cutoff=0.5)
     return f"; the closest is {by_key[near[0]]!r}" if near else ""
+
+
+def closest_column(name: str, candidates: Iterable[str], n_columns: int) -> str:
+    """Return the hint where a file of so many columns lacks one: to give its separator, or the closest column."""
+    one_cell = "; its lines have one cell each: say what separates cells (--sep)"
+    return one_cell if n_columns == 1 else closest(name, candidates)

@@ -156,9 +156,11 @@ def refuse(
     notation, _ = best_notation(column.different, decimal)
     unread = [text for text in column.different if notation.plain(text) is None]
     bad = next((text for text in unread if not is_number(text)), unread[0])
+    special = f"{notation}," if str(notation) else ""
+    cure = hint if re.search(r"[^\W_]", bad) else "; leave a cell without a value empty"
     raise ValueError(
-        f"{where}, line {lines[column.place_of(bad)]}: expected a finite number{notation} or a missing value "
-        f"({', '.join(map(repr, MISSING))}), got {_shown(bad)}{hint}"
+        f"{where}, line {lines[column.place_of(bad)]}: expected a finite number{special} or a missing value "
+        f"({', '.join(map(repr, MISSING))}), got {_shown(bad)}{cure}"
     )
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ipforest._internal.arrays import Array, load_array, load_arrays
 from ipforest._internal.delimited import RECOGNISED, CsvFormat, Rows, read_rows
-from ipforest.tabular.name_matching import closest, matched_names
+from ipforest.tabular.name_matching import closest_column, matched_names
 from ipforest.tabular.number_columns import (
     MISSING,
     NumberColumn,
@@ -162,8 +162,8 @@ def _checked_header(path: str | Path, names: list[str]) -> list[str]:
         )
     if names.count("") > 1:
         raise ValueError(
-            f"{path}, line 1: expected the names of the columns, got {names.count('')} of {len(names)} without one; a "
-            "title above the names is left out"
+            f"{path}, line 1: expected the names of the columns, got {names.count('')} of {len(names)} without one; "
+            "remove a title above the names"
         )
     _check_once(names, f"{path}, line 1")
     return names
@@ -260,9 +260,8 @@ def select_columns(table: pd.DataFrame, features: Sequence[str] | None, source: 
         if name not in column_of:
             taken = set(column_of.values())
             others = [column for column in table.columns if column not in taken]
-            raise ValueError(
-                f"{source}: expected a column for each feature, got none for {name!r}{closest(name, others)}"
-            )
+            hint = closest_column(name, others, table.shape[1])
+            raise ValueError(f"{source}: expected a column for each feature, got none for {name!r}{hint}")
     columns = [column_of[name] for name in features]
     selected = table if columns == list(table.columns) else table[columns]
     return selected.set_axis(list(features), axis=1)

@@ -159,3 +159,18 @@ def test_targets_of_regression_are_scored():
         HeldOutScorer("roc_auc", held_out.X, held_out.y, held_out.weight, None, held_out.labels)(
             np.arange(3.0)[:, None], np.zeros(3)
         )
+
+
+def test_a_measure_of_two_classes_points_to_those_of_several():
+    outputs = np.eye(3)
+    scorer = HeldOutScorer("roc_auc", outputs, np.arange(3), np.ones(3), np.arange(3), lambda p: p.argmax(axis=1))
+    with pytest.raises(ValueError, match=r"by roc auc, got multi_class .*; for 3 classes there are .*roc_auc_ovr"):
+        scorer(outputs, np.zeros(3))
+
+
+def test_a_class_that_held_out_examples_lack_gives_no_warning():
+    outputs, classes = np.eye(3), np.arange(3)
+    scorer = HeldOutScorer(
+        "balanced_accuracy", outputs, np.array([0, 1, 1]), np.ones(3), classes, lambda outputs: outputs.argmax(axis=1)
+    )
+    assert scorer(outputs, np.zeros(3)) == 0.75

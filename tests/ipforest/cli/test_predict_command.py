@@ -206,6 +206,12 @@ def test_a_coin_is_tossed_by_the_ids_in_tables_and_sessions(costly: Path, capsys
     assert [answer["prediction"] for answer in answers] == mixed.predict(X, keys).tolist()
     assert [answer["cost"] for answer in answers] == mixed.cost(X, keys).tolist()
     assert mixed.cost(X, keys).mean() == pytest.approx(10, abs=1)
+    table.assign(patient="p0").to_csv(costly / "same.csv", index=False)
+    again = ["predict", "--model", str(costly / "model"), "--csv", str(costly / "same.csv"), "--id", "patient"]
+    assert main([*again, "--mixture", "10"]) == 0
+    assert "column patient: 1 keys for 2000 rows, and rows of one key get one" in capsys.readouterr().err
+    assert main(again) == 0
+    assert "keys" not in capsys.readouterr().err
     by_row = predict(costly, capsys, table, "--mixture", "10")
     assert [answer["cost"] for answer in by_row] == mixed.cost(X).tolist()
     costs = {answer["cost"]: answer["patient"] for answer in answers}

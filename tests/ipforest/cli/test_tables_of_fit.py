@@ -4,14 +4,17 @@ import csv
 import json
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 from rich.table import Table
 
 from ipforest._internal import progress as progress_module
+from ipforest.cli import fit as fit_command
 from ipforest.cli import main
 from ipforest.cli.options import new_table, plain_console
+from ipforest.tabular.model_files import load_model
 from proofs.claims import table as claims
 from proofs.claims.claim import Finding, Ruling
 
@@ -171,6 +174,32 @@ def test_a_forest_that_loses_by_its_budget_points_to_the_estimator_of_least_erro
     )
     said = capsys.readouterr().out
     assert f"`--estimator {better}`" in said if better else "--estimator" not in said
+
+
+def test_no_coin_is_advised_that_is_better_on_training_examples_alone(tmp_path) -> None:
+    """A deep forest fits noise, so that on training examples any mixture with it looks better."""
+    rng = np.random.default_rng(1)
+    noise = "".join(f"{a},{b},{y}\n" for a, b, y in zip(*rng.random((2, 200)), rng.integers(0, 2, 200), strict=True))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + noise)
+    options = ["fit", "--csv", str(tmp_path / "t.csv"), "--target", "y", "--budget", "0.5", "--trees", "5"]
+    assert main([*options, "--out", str(tmp_path)]) == 0
+    said = json.loads((tmp_path / "report.json").read_text())
+    model = load_model(tmp_path / "model.skops")
+    assert model.mixture_gain > 0.1
+    assert said["error_unpruned"] > said["error"]
+    assert "mixture_gain" not in said
+
+
+def test_what_training_warns_of_again_and_again_is_told_once(clinic, capsys, monkeypatch) -> None:
+    def warning_fit(*arguments):
+        for category in (UserWarning, RuntimeWarning):
+            warnings.warn("much is missing", category, stacklevel=1)
+        return fitted(*arguments)
+
+    fitted = fit_command._fitted
+    monkeypatch.setattr(fit_command, "_fitted", warning_fit)
+    assert main(fit(clinic, *TRAINED, "--out", str(clinic / "model"))) == 0
+    assert capsys.readouterr().err.count("much is missing") == 1
 
 
 def test_many_different_numbers_are_a_number_to_predict(tmp_path, capsys) -> None:

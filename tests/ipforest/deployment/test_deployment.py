@@ -42,6 +42,7 @@ from ipforest import (
 )
 from ipforest.adaptive import AdaptGbrt, AdaptLin, BoostedSearch, GateSearch
 from ipforest.deployment import document_of, write_c_model, write_json
+from ipforest.deployment.document import _rule
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import write
 from ipforest.learners.greedy_miser import GreedyMiser
@@ -700,3 +701,11 @@ def test_the_reader_takes_null_for_missing_and_texts_of_numbers() -> None:
     assert reader.predict(rows) == model.predict(others).tolist()
     with pytest.raises(ValueError, match=r"3: expected a number, got 'x'"):
         reader.predict([["x"] * 4])
+
+
+@pytest.mark.parametrize("signal", [-0.5, 0.0, 0.5])
+def test_thresholds_as_histories_are_as_keen_as_the_rule_at_its_first_stage(signal: float) -> None:
+    described, first = _rule(ThresholdStopping()), np.zeros(1, dtype=np.int64)
+    memory = described["first_child"][0] + int(np.searchsorted(described["edges"][0], signal, side="right"))
+    keen, _ = ThresholdStopping().keenness(first, np.array([signal]), first)
+    assert float(described["lambdas"][memory]) - described["tie"] * signal == keen[0]

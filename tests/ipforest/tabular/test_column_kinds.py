@@ -80,6 +80,10 @@ def test_numbers_in_other_notations_are_numbers(typed, cells, expected, remark) 
             r"column x, line 2: expected one number, got '1\.234', which can be 1\.234 and 1234; give",
         ),
         (["1.5", "2,5", "3.5"], "column x, line 3: expected a finite number or a missing value .* got '2,5'"),
+        (
+            ["$1", "$2", "."],
+            r"column x, line 4: .* number with \$, which is left out, or .* got '\.'; leave a cell .* empty$",
+        ),
         (["1.5", "2.5", "old"], "column x, line 4: expected a finite number .* got 'old'; --words 'x' takes"),
         (["$1", "$2", "3"], "column x, line 4: expected a finite number with .* got '3'"),
         (["$1", "$2", "3 €"], "column x, line 4: expected a finite number with .* got '3 €'"),
@@ -118,6 +122,8 @@ def test_the_decimal_mark_can_be_given_or_follows_from_other_columns(typed, mark
         (["m", "M", "0"], "'0' taken as words, too; 'm' and 'M' count as two"),
         (["2026-01-31", "2026-02-01", ""], "dates as words, so that another date says nothing; as numbers, .*"),
         (["31.1.2026 10:00", "1.2.26"], "dates as words, .*"),
+        (["1-Jan-2026", "12. März 2026", ""], "dates as words, .*"),
+        (["7:05", "23:59:59", "9:30 PM"], "times as words, .*"),
         (["A-1-2", "1-2/3"], ""),
     ],
 )
@@ -158,6 +164,11 @@ def test_what_is_no_feature_is_left_out_and_told(typed, name, cell, reason) -> N
     assert list(table) == ["x"]
     assert (columns[name].kind, columns[name].remark) == (Kind.LEFT_OUT, reason)
     assert summary([columns[name]]) == [f"left out, 1 column: {name!r}: {reason}"]
+
+
+def test_dates_that_are_left_out_are_told(typed) -> None:
+    _, columns = typed("seen,x\n" + "".join(f"2026-01-{row + 1:02},{row % 5}\n" for row in ROWS))
+    assert columns["seen"].remark.startswith("30 different words in 30 cells; dates as words, so that another")
 
 
 @pytest.mark.parametrize(
@@ -210,9 +221,14 @@ def test_separators_and_encodings_are_recognised(typed, separator, encoding) -> 
         (
             "Export of 3 May\na,b\n1,2\n",
             "utf-8",
-            "line 2: expected 1 cells as in line 1, got 2; .*a title above the names",
+            "line 2: expected 1 cells as in line 1, got 2; .*; remove a title above the names",
         ),
-        ("Export of 3 May,,\na,b,c\n1,2,3\n", "utf-8", "line 1: expected .* got 2 of 3 without one; a title above"),
+        (
+            "Export of 3 May,,\na,b,c\n1,2,3\n",
+            "utf-8",
+            "line 1: expected .* got 2 of 3 without one; remove a title above",
+        ),
+        ("a,b\n1,2\nSource: WHO\n", "utf-8", "line 3: expected 2 cells .*; remove a remark between or below"),
         ("a,b\n1,2\0\n", "utf-8", "line 2: expected a text file, got zero bytes"),
         ("a,b\n1,2\n" * 20 + "1,2\0\n" * 2, "utf-8", "line 41: expected a text file, got zero bytes"),
     ],

@@ -9,7 +9,7 @@ import pytest
 
 from ipforest.tabular.column_kinds import typed_columns
 from ipforest.tabular.price_lists import read_prices
-from ipforest.tabular.tables import has_names, numbers_of, read_examples, select_columns
+from ipforest.tabular.tables import has_names, numbers_of, read_cells, read_examples, select_columns
 
 
 @pytest.fixture
@@ -97,6 +97,12 @@ def test_an_absent_column_is_refused_with_the_closest_name(write) -> None:
     table = read_examples(write("age,cholesterol\n1,2\n"))
     with pytest.raises(ValueError, match="got none for 'cholestrol'; the closest is 'cholesterol'"):
         select_columns(table, ["age", "cholestrol"], "table")
+
+
+def test_a_file_whose_separator_is_unknown_is_refused_with_what_to_give(write) -> None:
+    table = read_cells(write("age|ill\n1|no\n"))
+    with pytest.raises(ValueError, match=r"got none for 'age'; its lines have one cell each: say what .* \(--sep\)"):
+        select_columns(table, ["age", "ill"], "table")
 
 
 def test_tables_take_little_more_memory_than_their_cells(tmp_path) -> None:
