@@ -324,7 +324,7 @@ def _coin(report: dict[str, Any]) -> str:
 
 def _other_estimator(report: dict[str, Any]) -> str:
     """Point to the estimator of least error, where a forest loses accuracy by its budget."""
-    if "gap" not in report or not report["budget"] or report["error"] <= report["error_unpruned"]:
+    if "gap" not in report or not Fraction(report["budget"] or 0) or report["error"] <= report["error_unpruned"]:
         return ""
     name = CHOSEN if report["measure"] == "error" else CHOSEN_NUMBER
     return f"\nWithin a budget the error is usually lower with `--estimator {name}`, which grows with prices."
