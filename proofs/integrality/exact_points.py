@@ -15,7 +15,7 @@ from ipforest.solvers.linear_program import LinearProgram
 from proofs.exact import simplest
 from proofs.integrality.vertices import Polytope, TooManyVerticesError, Vector, vertices
 
-__all__ = ["ExactRows", "relaxation"]
+__all__ = ["Ends", "ExactRows", "Row", "bounds_in_fractions", "meets", "polytope_of", "relaxation", "rows_in_fractions"]
 
 BOUND_TOLERANCE = 1e-6
 """How far from an integer a bound of an integer variable may lie to be that integer."""
@@ -26,7 +26,9 @@ MAX_COLUMNS, MAX_COMPARISONS = 40, 50_000_000
 CLOSENESSES = (1e-7, 1e-10)
 """How near to a side, as a part of the terms of its row, a solver's point may be to lie on it; one after the other."""
 Ends = tuple[Fraction | None, Fraction | None]
+"""A lower and an upper bound, None where there is none."""
 Row = tuple[dict[int, Fraction], str, Fraction]
+"""Entries by column, sense ("==", "<=", ">=") and right-hand side."""
 
 
 def relaxation(program: LinearProgram) -> LinearProgram:
@@ -36,6 +38,51 @@ def relaxation(program: LinearProgram) -> LinearProgram:
         lower=np.where(program.integer, np.ceil(program.lower - BOUND_TOLERANCE), program.lower),
         upper=np.where(program.integer, np.floor(program.upper + BOUND_TOLERANCE), program.upper),
         integer=np.zeros(program.n_columns, dtype=bool),
+    )
+
+
+def rows_in_fractions(program: LinearProgram, numbers: Iterable[int]) -> list[Row]:
+    """Return some rows of a program, each float as the simplest fraction that it is nearest to.
+
+    Raises
+    ------
+    OverflowError
+        A right-hand side is infinite.
+    """
+    A, senses, found = program.A, program.senses.tolist(), []
+    for row in numbers:
+        places = slice(A.indptr[row], A.indptr[row + 1])
+        pairs = zip(A.indices[places].tolist(), A.data[places].tolist(), strict=True)
+        entries = {column: simplest(value) for column, value in pairs if value}
+        found.append((entries, senses[row], simplest(float(program.rhs[row]))))
+    return found
+
+
+def bounds_in_fractions(program: LinearProgram) -> list[Ends]:
+    """Return the bounds of each column in fractions."""
+    sides = (program.lower.tolist(), program.upper.tolist())
+    lower, upper = ([simplest(each) if isfinite(each) else None for each in side] for side in sides)
+    return list(zip(lower, upper, strict=True))
+
+
+def meets(row: Row, point: Sequence[Fraction]) -> bool:
+    """Return whether a point satisfies a row."""
+    entries, sense, side = row
+    left = sum((entry * point[column] for column, entry in entries.items()), Fraction(0))
+    return left == side if sense == "==" else left <= side if sense == "<=" else left >= side
+
+
+def polytope_of(
+    rows: Sequence[Row], names: tuple[str, ...], lower: Fraction | None = None, upper: Fraction | None = None
+) -> Polytope:
+    """Return the polytope of rows, and of bounds that all columns share."""
+    return Polytope(
+        [[entries.get(column, Fraction(0)) for column in range(len(names))] for entries, _, _ in rows],
+        [sense.replace("==", "=") for _, sense, _ in rows],
+        [side for _, _, side in rows],
+        names,
+        lower,
+        upper,
     )
 
 
@@ -52,21 +99,13 @@ class ExactRows:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """Entries by column, sense and right-hand side; rows without a side bind nothing and are left out."""
-        A, found = self.program.A, []
-        for row, (sense, side) in enumerate(zip(self.program.senses.tolist(), self.program.rhs.tolist(), strict=True)):
-            if isfinite(side):
-                places = slice(A.indptr[row], A.indptr[row + 1])
-                entries = dict(zip(A.indices[places].tolist(), map(simplest, A.data[places].tolist()), strict=True))
-                found.append((entries, sense, simplest(side)))
-        return found
+        """The rows; those without a side bind nothing and are left out."""
+        return rows_in_fractions(self.program, np.flatnonzero(np.isfinite(self.program.rhs)).tolist())
 
     @cached_property
     def bounds(self) -> list[Ends]:
-        """Lower and upper bound by column, None where there is none."""
-        sides = (self.program.lower.tolist(), self.program.upper.tolist())
-        lower, upper = ([simplest(each) if isfinite(each) else None for each in side] for side in sides)
-        return list(zip(lower, upper, strict=True))
+        """The bounds by column."""
+        return bounds_in_fractions(self.program)
 
     def vertex(self, point: NDArray[np.float64]) -> Vector | None:
         """Compute the vertex whose rows and bounds a solver's point meets up to rounding; None if they give none."""
@@ -95,17 +134,13 @@ class ExactRows:
         if abs(sum(terms) - float(side)) > closeness * max(1.0, size):
             return None
         known = sum((entries[column] * value for column in entries if (value := exact[column])), Fraction(0))
-        return {column: entry for column, entry in entries.items() if exact[column] is None and entry}, side - known
+        return {column: entry for column, entry in entries.items() if exact[column] is None}, side - known
 
     def _contains(self, point: Vector) -> bool:
         for value, (low, high) in zip(point, self.bounds, strict=True):
             if (low is not None and value < low) or (high is not None and value > high):
                 return False
-        for entries, sense, side in self.rows:
-            over = sum((entry * point[column] for column, entry in entries.items()), Fraction(0)) - side
-            if (over > 0 and sense != ">=") or (over < 0 and sense != "<="):
-                return False
-        return True
+        return all(meets(row, point) for row in self.rows)
 
     def every_vertex(self) -> list[Vector] | None:
         """Enumerate all vertices; None where there are, or may be, too many. The program contains no line."""
@@ -116,10 +151,8 @@ class ExactRows:
         for column, (low, high) in enumerate(self.bounds):
             rows += [({column: Fraction(1)}, ">=", low)] if low is not None else []
             rows += [({column: Fraction(1)}, "<=", high)] if high is not None else []
-        matrix = [[entries.get(column, Fraction(0)) for column in range(len(names))] for entries, _, _ in rows]
-        senses, sides = [sense.replace("==", "=") for _, sense, _ in rows], [side for _, _, side in rows]
         try:
-            return vertices(Polytope(matrix, senses, sides, names, None, None), MAX_COMPARISONS)
+            return vertices(polytope_of(rows, names), MAX_COMPARISONS)
         except TooManyVerticesError:
             return None
 

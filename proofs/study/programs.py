@@ -19,6 +19,7 @@ from ipforest.results import Status
 from ipforest.solvers.highs import run
 from ipforest.solvers.linear_program import LinearProgram, Solution
 from proofs.exact import MAX_DENOMINATOR, simplest
+from proofs.integrality.exact_points import Row, bounds_in_fractions, meets, polytope_of, rows_in_fractions
 from proofs.integrality.vertices import Polytope, Vector, vertices
 
 __all__ = ["MAX_INTEGER_COLUMNS", "ExactProgram", "Optimum"]
@@ -28,8 +29,6 @@ MAX_INTEGER_COLUMNS = 16
 FEASIBILITY = 1e-6
 ROUNDING = Fraction(1, 2**44)
 """How far sums and products of floats may have taken a coefficient of an objective, of the largest one."""
-Row = tuple[dict[int, Fraction], str, Fraction]
-"""Entries by column, sense ("==", "<=", ">=") and right-hand side."""
 
 
 def _in_units(values: Sequence[float], unit: Fraction) -> list[Fraction]:
@@ -104,8 +103,8 @@ class ExactProgram:
 
     def _bounds(self) -> tuple[list[Fraction], list[Fraction]]:
         """Read the bounds, those that are missing off rows."""
-        lower = [_finite(value) for value in self.program.lower.tolist()]
-        upper = [_finite(value) for value in self.program.upper.tolist()]
+        given = bounds_in_fractions(self.program)
+        lower, upper = [low for low, _ in given], [high for _, high in given]
         missing = -1
         while missing != (missing := lower.count(None) + upper.count(None)):
             for entries, sense, side in self.rows:
@@ -122,13 +121,7 @@ class ExactProgram:
     @cached_property
     def rows(self) -> list[Row]:
         """The rows in fractions."""
-        A, right = self.program.A, [simplest(value) for value in self.program.rhs.tolist()]
-        found: list[Row] = []
-        for row, (sense, side) in enumerate(zip(self.program.senses.tolist(), right, strict=True)):
-            places = range(int(A.indptr[row]), int(A.indptr[row + 1]))
-            entries = {int(A.indices[place]): simplest(float(A.data[place])) for place in places if A.data[place]}
-            found.append((entries, sense, side))
-        return found
+        return rows_in_fractions(self.program, range(self.program.n_rows))
 
     @property
     def polytope(self) -> Polytope:
@@ -137,15 +130,7 @@ class ExactProgram:
         rows = list(self.rows)
         rows += [({j: Fraction(1)}, ">=", bound) for j, bound in enumerate(self.lower) if bound > lower]
         rows += [({j: Fraction(1)}, "<=", bound) for j, bound in enumerate(self.upper) if bound < upper]
-        width = len(self.columns)
-        return Polytope(
-            [[entries.get(j, Fraction(0)) for j in range(width)] for entries, _, _ in rows],
-            [sense.replace("==", "=") for _, sense, _ in rows],
-            [side for _, _, side in rows],
-            self.columns,
-            lower,
-            upper,
-        )
+        return polytope_of(rows, self.columns, lower, upper)
 
     @property
     def polytope_row_names(self) -> tuple[str, ...]:
@@ -184,10 +169,7 @@ class ExactProgram:
     def contains(self, point: Sequence[Fraction]) -> bool:
         """Return whether a point satisfies every row and bound."""
         inside = all(low <= x <= high for low, x, high in zip(self.lower, point, self.upper, strict=True))
-        return inside and all(
-            _meets(sum((a * point[j] for j, a in entries.items()), Fraction(0)), sense, side)
-            for entries, sense, side in self.rows
-        )
+        return inside and all(meets(row, point) for row in self.rows)
 
     def integer_points(self) -> list[Vector]:
         """List the points whose integer columns are integers, the others (if any) at vertices of what is then left.
@@ -351,10 +333,6 @@ def _inserted(
     return {k: a for k, a in total.items() if a}, factor * constant
 
 
-def _finite(value: float) -> Fraction | None:
-    return simplest(value) if isfinite(value) else None
-
-
 def _imply(
     lower: list[Fraction | None], upper: list[Fraction | None], entries: dict[int, Fraction], side: Fraction
 ) -> None:
@@ -384,10 +362,6 @@ def _near(value: float) -> Fraction:
     """Return the fraction of a small denominator near a solver's float."""
     near = Fraction(value).limit_denominator(5040) if isfinite(value) else Fraction(0)
     return near if abs(near - Fraction(value)) < FEASIBILITY else Fraction(value).limit_denominator(MAX_DENOMINATOR)
-
-
-def _meets(left: Fraction, sense: str, side: Fraction) -> bool:
-    return left == side if sense == "==" else left <= side if sense == "<=" else left >= side
 
 
 def _feasible(points: NDArray[np.float64], rows: Sequence[Row]) -> NDArray[np.bool_]:
