@@ -248,7 +248,7 @@ class Sampler(BaseEstimator):
     """As those of imbalanced-learn."""
 
     def fit_resample(self, X, y):
-        raise NotImplementedError
+        return X, y
 
 
 def test_samplers_are_refused_and_told_where_they_go() -> None:

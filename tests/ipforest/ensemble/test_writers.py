@@ -34,6 +34,8 @@ MODELS = {
     "log": HistGradientBoostingRegressor(loss="poisson", max_iter=5),
 }
 
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+
 
 def trees_and_examples(name: str) -> tuple[Forest | BoostedTrees, Any]:
     load = {"multinomial logit": load_iris, "identity": load_diabetes, "log": load_diabetes}.get(
@@ -67,7 +69,7 @@ def trees_of_categories() -> Any:
     return read(model.fit(X, np.isin(X[:, 0], [1, 4]) * 1.0))
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@needs_gcc
 @pytest.mark.parametrize("name", [*MODELS, "categories", "truncated categories"])
 def test_c_predicts_the_same_and_reads_what_is_paid_for(name: str, tmp_path: Path) -> None:
     if name == "truncated categories":
@@ -114,7 +116,7 @@ def test_c_compiles_as_c_plus_plus(tmp_path: Path) -> None:
     subprocess.run(["g++", *flags, str(tmp_path / "trees.cpp"), "-o", str(tmp_path / "trees.o")], check=True)
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@needs_gcc
 @pytest.mark.parametrize("kind", ["trees", "stopping"])
 def test_c_is_not_compiled_where_nan_is_no_number_of_its_own(kind: str, tmp_path: Path) -> None:
     """With -Ofast isnan is false everywhere, and missing values went to the right."""
@@ -133,7 +135,7 @@ def test_c_is_not_compiled_where_nan_is_no_number_of_its_own(kind: str, tmp_path
         assert "NAN is a missing value: compile without -ffast-math" in failed.stderr
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@needs_gcc
 @pytest.mark.parametrize("kind", ["trees", "model"])
 def test_two_models_in_c_are_one_program(kind: str, tmp_path: Path) -> None:
     X = np.array([[0.0], [1.0]] * 20)
