@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from math import ceil
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -47,6 +48,11 @@ CHUNKS = 3
 
 PATIENCE = 3
 """At no price growing ends after so many parts, each a share ``1 / n_lambdas`` of the rounds, that did not help."""
+
+N_SMALL, HASTE = 3, 2
+"""Where so many parts helped, the largest trees are tried as well, at so many times the rate."""
+
+Grow: TypeAlias = Callable[[Standing, int], Standing]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -170,7 +176,7 @@ class GrownBoosting(GrownFrontier):
         if self._search.single_price:
             single = [highest * SINGLE] * len(falling)
             ends += yield from self._priced(run, nothing, smallest, single, gives_up=self._scorer is None)
-        trees = self._unpriced(run, nothing, ends, self._grower(smallest, 0.0))
+        trees = self._unpriced(run, nothing, ends)
         if trees is not start:
             yield trees
 
@@ -202,7 +208,7 @@ class GrownBoosting(GrownFrontier):
             Gradient(growth.l2), max_leaf_nodes=leaves, min_samples_leaf=growth.min_samples_leaf, price_weight=price
         )
 
-    def _unpriced(self, run: _Run, standing: Standing, rivals: Sequence[Standing], grower: Grower) -> BoostedTrees:
+    def _unpriced(self, run: _Run, standing: Standing, rivals: Sequence[Standing]) -> BoostedTrees:
         """Grow at no price while what is chosen by falls on validation examples; return what it is least for.
 
         The loss of the margins would end it too early: it rises long before the share of mistakes does. Where even
@@ -217,9 +223,12 @@ class GrownBoosting(GrownFrontier):
         to_reach = min(map(losses, rivals), key=np.mean)
         ends = np.linspace(0, self.n_estimators, self._search.n_lambdas + 1).round().astype(int)
         parts = [*filter(None, np.diff(ends).tolist())]
-        for n_left, n_rounds in zip(reversed(range(len(parts))), parts, strict=True):
-            standing = run.grown(standing, n_rounds, grower)
-            lost = losses(standing)
+        ways = self._ways_at_no_price(run)
+        grow = ways[0]
+        for number, n_rounds in enumerate(parts):
+            tried = [(each, each(standing, n_rounds)) for each in (ways if number == N_SMALL else (grow,))]
+            grow, standing = min(tried, key=lambda pair: losses(pair[1]).mean())
+            lost, n_left = losses(standing), len(parts) - number - 1
             here, least = float(lost.mean()), min(course)
             best, n_worse = (standing.trees, 0) if here < least else (best, n_worse + 1)
             course.append(here)
@@ -229,6 +238,14 @@ class GrownBoosting(GrownFrontier):
             if n_worse == PATIENCE or run.work.is_over:
                 break
         return best
+
+    def _ways_at_no_price(self, run: _Run) -> tuple[Grow, Grow]:
+        """Say how the smallest trees grow, and how the largest ones do at a higher rate."""
+        sizes, quick = self._growth.leaf_sizes(), replace(run.data, learning_rate=HASTE * run.data.learning_rate)
+        return (
+            partial(run.grown, grower=self._grower(min(sizes), 0.0)),
+            partial(run._replace(data=quick).grown, grower=self._grower(max(sizes), 0.0)),
+        )
 
     def _grow(
         self,
@@ -322,10 +339,11 @@ class BudgetBoost(Classifies, GrownBoosting):
     validation examples it is learnt when to stop buying. All of that gives one frontier of cost and error.
 
     Where the same few units serve every example, another order is better: one more ensemble is grown at a single low
-    price. Where nearly everything may be bought, what is simply good is best: one ensemble grows at
-    no price from the start, while what is chosen by falls on validation examples. Of several sizes of trees the larger
-    ones follow, at the lower half of the prices, on the smallest; a size, or the ensemble at no price, is given up
-    where others are better beyond luck.
+    price. Where nearly everything may be bought, what is simply good is best: one ensemble grows at no price from the
+    start, while what is chosen by falls on validation examples. If it still grows after three tenths of the rounds,
+    the largest trees follow at twice the rate where these lose less, as the other rounds might not do otherwise. Of
+    several sizes of trees the larger ones follow, at the lower half of the prices, on the smallest; a size, or the
+    ensemble at no price, is given up where others are better beyond luck.
 
     Parameters
     ----------

@@ -296,9 +296,9 @@ def test_hopeless_boosted_trees_are_not_pruned_and_a_single_price_is_given_up(mo
         ensembles = [member.policy.trees for member in clone(model).fit(*parts).members_]
         return [(trees.n_trees, int(np.sum(np.diff(trees.tree_offsets) > 1))) for trees in ensembles]
 
-    falling, single = [(11, 10), (21, 20), (31, 30)], [(11, 10), (21, 20), (31, 30)]
+    falling, single, unpriced = [(11, 10), (21, 20), (31, 30)], [(11, 10), (21, 20), (31, 30)], (31, 30)
     every, hopeless = members(is_hopeless=False), members(is_hopeless=True)
-    assert hopeless == [(1, 0), *falling, *single[:2]]
+    assert hopeless == [(1, 0), *falling, *single[:2], unpriced]
     pruned = [sizes for sizes in every if sizes[0] == sizes[1]]
     assert len(pruned) >= 2
     assert [sizes for sizes in every if sizes not in pruned][:7] == [(1, 0), *falling, *single]
