@@ -17,7 +17,7 @@ from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_erro
 from ipforest.stopping.branching import BranchingCascade
 from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.optimal_stopping import OptimalStopping
-from ipforest.stopping.stopped import Stoppable
+from ipforest.stopping.stopped import Member
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 
 BUDGETS = (2, 3, 4, 6, 8, 10)
@@ -69,7 +69,7 @@ def load(name: str, seed: int) -> Parts:
     return split_parts(data.X.astype(np.float64), data.y, SIZES[name], seed)
 
 
-def _options(candidates: tuple[Stoppable, ...], parts: Parts) -> list[Option]:
+def _options(candidates: tuple[Member, ...], parts: Parts) -> list[Option]:
     classes = np.unique(parts.y_train)
 
     def wrong(outputs: FloatArray, y: Array) -> FloatArray:
