@@ -20,7 +20,7 @@ from ipforest.experiments.frontier import loaded
 from ipforest.experiments.options import Answer, Option, choose, constant, levels, record_both
 from ipforest.experiments.parts import Parts, split_parts
 from ipforest.experiments.peers import read_boosted, untrained_lightgbm
-from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
+from ipforest.experiments.rows import compared, draw_errors, grouped, panels
 from ipforest.experiments.tasks import Task
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF, GreedyGrowth
@@ -214,19 +214,9 @@ def _nested(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds; the best of today's methods is chosen on validation, seed by seed."""
-    groups = grouped([*records, *_best_of_today(records)], "data", "method", "budget")
-    return [
-        {
-            "data": data,
-            "method": method,
-            "budget": budget,
-            **mean_and_error("error", [run["error"] for run in runs]),
-            **mean_and_error("cost", [run["cost"] for run in runs]),
-            **mean_and_error("gain", gains(runs, groups.get((data, _reference(method), budget), []))),
-            "runs": len(runs),
-        }
-        for (data, method, budget), runs in groups.items()
-    ]
+    columns = ("error", "error_se", "cost", "cost_se", "gain", "gain_se")
+    every = [*records, *_best_of_today(records)]
+    return compared(every, ("data", "method", "budget"), columns, method=_reference)
 
 
 def _reference(method: str) -> str:

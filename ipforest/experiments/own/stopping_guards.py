@@ -13,7 +13,7 @@ from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.options import Option, choose, constant, levels, record_both
 from ipforest.experiments.own.early_exit import BUDGETS, N_LEVELS, load, penalised
 from ipforest.experiments.parts import Parts
-from ipforest.experiments.rows import gains, grouped, mean_and_error
+from ipforest.experiments.rows import compared
 from ipforest.policy import TreesInOrder
 from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.nested import NestedCascade
@@ -96,18 +96,8 @@ def _nested(parts: Parts, n_trees: int, seed: int) -> list[tuple[StoppingPaths, 
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average error over budgets and seeds; the gain of each guard is over the default rule, seed by seed."""
-    keys = ("data", "input", "held out", "guard")
-    groups = grouped(records, *keys)
-    return [
-        {
-            **dict(zip(keys, key, strict=True)),
-            "error": float(np.mean([run["error"] for run in runs])),
-            **mean_and_error("gain", gains(runs, groups[(*key[:-1], DEFAULT)])),
-            "overspent": float(np.mean([run["overspent"] for run in runs])),
-            "runs": len(runs),
-        }
-        for key, runs in groups.items()
-    ]
+    keys, columns = ("data", "input", "held out", "guard"), ("error", "gain", "gain_se", "overspent")
+    return compared(records, keys, columns, guard=DEFAULT)
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
