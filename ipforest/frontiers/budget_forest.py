@@ -233,7 +233,7 @@ class GrownForests(GrownFrontier):
         trained = forests.trained(plans, alike)
         for stages in plans.cascades([each.model for each in trained]):
             policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
-            yield self._cascade(policy, run.validation, self._search.stopping)
+            yield self._member_of_stages(policy, run.validation, self._search.stopping)
         return trained
 
     def _lookahead_grower(self, n_samples: int) -> LookaheadGrower:

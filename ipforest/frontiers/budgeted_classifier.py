@@ -223,12 +223,12 @@ class ManyFrontiers(JointFrontier):
             yield from model.members_
         elif isinstance(model, StagedEstimator):
             for candidate in model.candidates_:
-                yield self._cascade(candidate.policy, validation, model.stopping, model.n_folds)
+                yield self._member_of_stages(candidate.policy, validation, model.stopping, model.n_folds)
         else:
             trees = read(model)
             classes = self.classes_
             named = trees.with_classes(classes) if isinstance(trees, BoostedTrees) and classes is not None else trees
-            yield self._ensemble(named, validation)
+            yield self._member_of_trees(named, validation)
 
     def _named(self, X: Array) -> Any:
         """Give columns their names, if those of training have names, by which an estimator's parameters may go."""

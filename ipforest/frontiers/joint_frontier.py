@@ -271,11 +271,13 @@ class JointFrontier(MemberEstimator):
     ) -> Iterator[Member]:
         """Measure ensembles one after another, and learn when to stop those that may be of use."""
         for trees in made:
-            member = self._ensemble(trees, validation, reached)
+            member = self._member_of_trees(trees, validation, reached)
             reached.add(member)
             yield member
 
-    def _ensemble(self, trees: Forest | BoostedTrees, validation: Labelled, reached: Reached | None = None) -> Member:
+    def _member_of_trees(
+        self, trees: Forest | BoostedTrees, validation: Labelled, reached: Reached | None = None
+    ) -> Member:
         """Measure an ensemble, and learn when to stop it, unless as little loss has been reached for far less."""
         policy = TreesInOrder(trees)
         seen = Ready.of(policy, self._seller(), self.max_cost, None).see(validation.X)
@@ -289,7 +291,7 @@ class JointFrontier(MemberEstimator):
         member = self._member(policy, validation, loss, self._stopping, N_FOLDS)
         return member._replace(cost=cost, loss=lost, paths=None)
 
-    def _cascade(
+    def _member_of_stages(
         self,
         policy: StagesInOrder,
         validation: Labelled,
