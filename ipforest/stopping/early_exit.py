@@ -141,6 +141,7 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
             validation = validation._replace(X=learnt.translated(validation.X, self.categories_))
             self.categories_ = learnt
         self._held_out, self._candidates = validation, dict[str, Member]()
+        self._groups_held_out = given.groups_held_out
         self._keep_held_out(validation)
 
     def check_parameters(self) -> None:

@@ -81,6 +81,7 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
         """Train stages, or several alternatives of them."""
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
+        self._groups_held_out = given.groups_held_out
         alternatives = self._alternatives(training, validation, given)
         self.candidates_ = tuple(self._candidate(stages, validation) for stages in alternatives)
         curves = [learnt.curve for candidate in self.candidates_ for learnt in candidate.learnt]

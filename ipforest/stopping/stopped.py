@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -17,7 +16,6 @@ from ipforest.choosing.measures import HeldOutScorer
 from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import FittedWithWeights
 from ipforest.estimator.checks import check_integer
-from ipforest.estimator.given import Given
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.settings import checked
 from ipforest.stopping.early_exit_policy import EarlyExitPolicy, record_paths
@@ -102,13 +100,14 @@ class MemberEstimator(FittedWithWeights, PricedEstimator):
         stopping, n_folds
             See `learn_stopping`.
         """
-        record: Callable[[StageOutputs | None], StoppingPaths]
-        if isinstance(policy, StagesInOrder):
-            record = partial(policy.paths_of, held_out.X, held_out.y, loss)
-        else:
-            record = partial(record_paths, policy, self._seller(), held_out.X, held_out.y, self.max_cost, loss)
+        X, y, _ = held_out
         scorer, answers = self._scorer_on(held_out), StageOutputs()
-        paths = record(None if scorer is None else answers).grouped(self._groups_held_out)
+        noted = None if scorer is None else answers
+        if isinstance(policy, StagesInOrder):
+            paths = policy.paths_of(X, y, loss, noted)
+        else:
+            paths = record_paths(policy, self._seller(), X, y, self.max_cost, loss, noted)
+        paths = paths.grouped(self._groups_held_out)
         score = None if scorer is None else lambda stages: scorer(answers.at(stages), paths.cost_at(stages))
         lost = float(paths.loss[:, -1].mean()) if score is None else -score(paths.last)
         learnt = learn_stopping(stopping, paths, n_folds, score)
@@ -144,10 +143,6 @@ class StoppedEstimator(MemberEstimator):
 
     rule_: FittedRule = field(init=False)
     curve_: Curve = field(init=False)
-
-    def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
-        self._groups_held_out = given.groups_held_out
-        super()._train_and_choose(training, validation, given, **options)
 
     @property
     def _way(self) -> tuple[Member, FittedRule, float]:
