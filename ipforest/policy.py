@@ -206,6 +206,21 @@ def ordered_together(policy: Policy, progress: Progress, rows: Rows) -> BoolArra
     return together
 
 
+def want_in_order(progress: Progress, rows: Rows, n_counted: Int32Array, features: IntArray) -> Int32Array:
+    """Count what is known of features, in their order, up to the first that is not, which is wanted.
+
+    ``n_counted``, shape (n_samples,), says how many were counted of each example; it is changed, as the tests are.
+    """
+    wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
+    for number, feature in enumerate(features.tolist()):
+        at = np.flatnonzero(n_counted[rows] == number)
+        known = progress.known[rows[at], feature]
+        progress.tests[rows[at[known]], feature] += 1
+        n_counted[rows[at[known]]] += 1
+        wanted[at[~known]] = feature
+    return wanted
+
+
 FOUND_BELOW = ("_lowest", "_highest", "_value", "_first_output", "_tests")
 """What `TreesInOrder` computes from its trees; pickles go without."""
 

@@ -12,7 +12,7 @@ import pandas as pd
 from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from ipforest.classifier_trees.feature_map import FeatureMap
 from ipforest.learners.greedy_miser import Squared
-from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, compared, ordered_together
+from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, compared, ordered_together, want_in_order
 
 GATE, CHEAP, FULL = range(3)
 ENDED = 2
@@ -131,14 +131,7 @@ class _FixedFeatures:
 
     def advance(self, progress: Progress, rows: Rows) -> Int32Array:
         """Count what is known; give the first feature that is not."""
-        wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
-        for position, feature in enumerate(self._wants.tolist()):
-            at = np.flatnonzero(progress.place[rows, 0] == position)
-            has = progress.known[rows[at], feature]
-            progress.tests[rows[at[has]], feature] += 1
-            progress.place[rows[at[has]], 0] += 1
-            wanted[at[~has]] = feature
-        return wanted
+        return want_in_order(progress, rows, progress.place[:, 0], self._wants)
 
 
 class LinearScores(_FixedFeatures):

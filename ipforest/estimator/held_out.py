@@ -5,18 +5,20 @@ from __future__ import annotations
 import warnings
 from math import ceil
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ipforest._internal.arrays import Array, IntArray, one_line
-from ipforest._internal.examples import as_targets, require_rows_in_order
+from ipforest._internal.arrays import Array, FloatArray, IntArray, one_line
+from ipforest._internal.examples import as_targets, checked_weight, require_rows_in_order
+from ipforest._internal.feature_names import known_to_scikit_learn
 
 __all__ = [
+    "Brought",
     "check_alike",
     "check_held_out",
     "check_validation_part",
@@ -111,6 +113,29 @@ def _first_split(y: Array, held_out: Any, random_state: Any, groups: Array | Non
     parts = next(iter(splitter.split(y if X is None else X, y, groups)))
     training, validation = (np.sort(np.asarray(part, dtype=np.int64)) for part in parts)
     return training, validation
+
+
+class Brought(NamedTuple):
+    """Examples as they were brought, X any table, with targets (n_samples,), groups and weights if there are any."""
+
+    X: Any
+    y: Array
+    groups: Array | None = None
+    weight: FloatArray | None = None
+
+    @classmethod
+    def of(cls, X: Any, y: Any, groups: Any, sample_weight: Any) -> Self:
+        """Check what belongs to the examples."""
+        X = known_to_scikit_learn(X)
+        require_rows_in_order(X, y)
+        X, targets = indexable(X, column_or_1d(y, warn=True))
+        weight = None if sample_weight is None else checked_weight(sample_weight, X, targets)
+        return cls(X, targets, checked_groups(groups, X, targets.size), weight)
+
+    def rows(self, rows: IntArray) -> Self:
+        """Take some of them."""
+        belonging = (None if each is None else each[rows] for each in (self.groups, self.weight))
+        return type(self)(_safe_indexing(self.X, rows), self.y[rows], *belonging)
 
 
 def checked_groups(groups: Any, X: Any, n_samples: int) -> Array | None:

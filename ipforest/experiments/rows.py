@@ -59,7 +59,31 @@ def averaged(records: Iterable[Record], keys: Sequence[str], measures: Sequence[
     ]
 
 
-def gains(runs: Sequence[Record], reference: Sequence[Record]) -> list[float]:
+def compared(records: Iterable[Record], keys: Sequence[str], columns: Sequence[str], **reference: Any) -> list[Record]:
+    """Make a row per group of records: the keys that tell it from others, some columns, and the number of runs.
+
+    Parameters
+    ----------
+    records : iterable of dict
+    keys : sequence of str
+    columns : sequence of str
+        Means over runs, and with ``_se`` their standard errors. "gain" is by how much the error is below that of a
+        reference, run by run.
+    **reference
+        What of a group's keys is another in its reference: the value there, or a function that gives it for a group's.
+    """
+    groups, rows = grouped(records, *keys), list[Record]()
+    for key, runs in groups.items():
+        group = dict(zip(keys, key, strict=True))
+        other = {name: of(group[name]) if callable(of) else of for name, of in reference.items()}
+        gain, measured = _gains(runs, groups.get(tuple((group | other).values()), [])), dict[str, float]()
+        for name in (column.removesuffix("_se") for column in columns):
+            measured |= mean_and_error(name, gain if name == "gain" else [run[name] for run in runs])
+        rows.append({**group, **{column: measured[column] for column in columns}, "runs": len(runs)})
+    return rows
+
+
+def _gains(runs: Sequence[Record], reference: Sequence[Record]) -> list[float]:
     """Subtract the error of each run from that of the reference with the same seed, where there is one."""
     errors = {run["seed"]: run["error"] for run in reference}
     return [errors[run["seed"]] - run["error"] for run in runs if run["seed"] in errors]

@@ -23,7 +23,6 @@ from ipforest.frontiers.joint_frontier import (
     MOST_COST_ROWS,
     FrontierSearch,
     GrownFrontier,
-    Member,
     Reached,
     price_scale,
     sample_of,
@@ -35,6 +34,7 @@ from ipforest.growing.codes import check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.results import Pruning
 from ipforest.settings import Grouped, Settings, checked
+from ipforest.stopping.stopped import Member
 
 REFITS = ("newton", "alternate", None)
 LARGEST, SMALLEST = 0.3, 1e-4

@@ -32,7 +32,6 @@ from ipforest.frontiers.joint_frontier import (
     MOST_COST_ROWS,
     FrontierSearch,
     GrownFrontier,
-    Member,
     Reached,
     price_scale,
     sample_of,
@@ -48,6 +47,7 @@ from ipforest.results import Pruning
 from ipforest.session import Seller
 from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.stages import StagesInOrder
+from ipforest.stopping.stopped import Member
 
 LARGEST, SMALLEST = 0.1, 0.01
 """Growing prices a typical unit at these shares of the impurity of all examples, and some between; and at nothing."""
@@ -233,7 +233,7 @@ class GrownForests(GrownFrontier):
         trained = forests.trained(plans, alike)
         for stages in plans.cascades([each.model for each in trained]):
             policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
-            yield self._staged_member(policy, run.validation, self._search.stopping)
+            yield self._member_of_stages(policy, run.validation, self._search.stopping)
         return trained
 
     def _lookahead_grower(self, n_samples: int) -> LookaheadGrower:

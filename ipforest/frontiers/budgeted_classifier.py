@@ -30,11 +30,12 @@ from ipforest.estimator.given import Given, seeded
 from ipforest.estimator.kinds import Classifies, Regresses
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
-from ipforest.frontiers.joint_frontier import JointFrontier, Member
+from ipforest.frontiers.joint_frontier import JointFrontier
 from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.staged_estimator import StagedEstimator
 from ipforest.stopping.stages import StagesInOrder
+from ipforest.stopping.stopped import Member
 
 SEEDS = 2**31
 
@@ -222,12 +223,12 @@ class ManyFrontiers(JointFrontier):
             yield from model.members_
         elif isinstance(model, StagedEstimator):
             for candidate in model.candidates_:
-                yield self._staged_member(candidate.policy, validation, model.stopping, model.n_folds)
+                yield self._member_of_stages(candidate.policy, validation, model.stopping, model.n_folds)
         else:
             trees = read(model)
             classes = self.classes_
             named = trees.with_classes(classes) if isinstance(trees, BoostedTrees) and classes is not None else trees
-            yield self._member(named, validation)
+            yield self._member_of_trees(named, validation)
 
     def _named(self, X: Array) -> Any:
         """Give columns their names, if those of training have names, by which an estimator's parameters may go."""

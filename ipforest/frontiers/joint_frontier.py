@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,10 @@ from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.choosing.class_costs import price_of_a_mistake
 from ipforest.choosing.frontier import Frontier
-from ipforest.choosing.measures import HeldOutScorer
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import FROM_DTYPE, Categories
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import PricedEstimator
-from ipforest.estimator.base import FittedWithWeights, warn_if_nothing_is_bought
+from ipforest.estimator.base import warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_integer
 from ipforest.estimator.given import Given
 from ipforest.estimator.predicting import Ready
@@ -33,14 +31,13 @@ from ipforest.growing.codes import MAX_BINS
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
-from ipforest.policy import Policy, TreesInOrder
+from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
 from ipforest.settings import Grouped, Settings, checked
-from ipforest.stopping.early_exit_policy import EarlyExitPolicy, record_paths
 from ipforest.stopping.paths import FittedRule, StoppingRule
-from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, learn_stopping, stopped_by
-from ipforest.stopping.scored import recorded, scorer_on
+from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, stopped_by
 from ipforest.stopping.stages import Loss, StagesInOrder
+from ipforest.stopping.stopped import Member, MemberEstimator
 
 N_FOLDS = 5
 MOST_COST_ROWS = 2000
@@ -55,45 +52,6 @@ WORTH_OF_DOUBLING = 3
 
 FAR_CHEAPER = 0.6
 """An ensemble is not stopped where for such a share of its cost less is lost, by one validation example at least."""
-
-
-class Member(NamedTuple):
-    """An ensemble of the frontier, or the stages of a cascade.
-
-    Parameters
-    ----------
-    policy : TreesInOrder or StagesInOrder
-        How it buys when no example stops.
-    cost, loss : float
-        Averages over the validation examples when no example stops; see `MemberFrontier`. Where a scorer chooses, the
-        loss is the negative of its score, here and in what is learnt.
-    learnt : tuple of LearntStopping
-        Rules that may stop it, measured by cross-fitting on the same examples.
-    source : str
-        The estimator that made it, if it was one of several.
-    """
-
-    policy: TreesInOrder | StagesInOrder
-    cost: float
-    loss: float
-    learnt: tuple[LearntStopping, ...]
-    source: str = ""
-
-    @property
-    def name(self) -> str:
-        """What it is, and which estimator made it."""
-        return f"{self.policy.name} of {self.source}" if self.source else self.policy.name
-
-    def stopped(self, rule: FittedRule, level: float, free: BoolArray, class_costs: FloatArray | None = None) -> Policy:
-        """Say how it buys when a rule stops it; features that are free are no stage of trees."""
-        if isinstance(self.policy, StagesInOrder):
-            return self.policy.stopped(rule, level)
-        return EarlyExitPolicy(self.policy, rule, level, free, class_costs)
-
-    def compact(self, policy: StagesInOrder, rule: int) -> Self:
-        """Return it with a compact policy, stopped by one of its rules, or by none, in place of its own."""
-        learnt = [LearntStopping(policy._rule, self.learnt[rule].curve)] if rule >= 0 else []
-        return self._replace(policy=policy, learnt=(*self.learnt[: max(rule, 0)], *learnt))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -218,7 +176,7 @@ def _falling(curve: Curve) -> FloatArray:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class JointFrontier(FittedWithWeights, PricedEstimator):
+class JointFrontier(MemberEstimator):
     """Base of the estimators that make and stop several ensembles and choose among them for a budget.
 
     A subclass trains and measures them in `_members`. Everything is chosen on validation examples.
@@ -243,13 +201,9 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     """
 
     takes_missing = True
-    takes_scorers = True
-    must_hold_out = True
     _dtype = np.float32
 
     categorical_features: Any = FROM_DTYPE
-    max_cost: Any = None
-    scoring: Any = None
 
     frontier_: MemberFrontier = field(init=False)
     classes_ = None
@@ -292,15 +246,15 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     @property
     def _taken(self) -> str:
         check_is_fitted(self)
-        member, rule = self._member_and_rule
+        member, rule, _ = self._way
         return f"{member.name}, {'never stopped' if rule is None else stopped_by(rule)}"
 
     @property
-    def _member_and_rule(self) -> tuple[Member, FittedRule | None]:
-        """What was taken, and what stops it, None where nothing does."""
-        number, rule = (int(column[self.choice_]) for column in (self.frontier_.member, self.frontier_.rule))
+    def _way(self) -> tuple[Member, FittedRule | None, float]:
+        columns = self.frontier_.member, self.frontier_.rule, self.frontier_.level
+        number, rule, level = (column[self.choice_].item() for column in columns)
         member = self.members_[number]
-        return member, None if rule < 0 else member.learnt[rule].rule
+        return member, None if rule < 0 else member.learnt[rule].rule, level
 
     @property
     def _stops(self) -> bool:
@@ -317,26 +271,27 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     ) -> Iterator[Member]:
         """Measure ensembles one after another, and learn when to stop those that may be of use."""
         for trees in made:
-            member = self._member(trees, validation, reached)
+            member = self._member_of_trees(trees, validation, reached)
             reached.add(member)
             yield member
 
-    def _member(self, trees: Forest | BoostedTrees, validation: Labelled, reached: Reached | None = None) -> Member:
+    def _member_of_trees(
+        self, trees: Forest | BoostedTrees, validation: Labelled, reached: Reached | None = None
+    ) -> Member:
         """Measure an ensemble, and learn when to stop it, unless as little loss has been reached for far less."""
-        policy, seller = TreesInOrder(trees), self._seller()
-        seen = Ready.of(policy, seller, self.max_cost, None).see(validation.X)
+        policy = TreesInOrder(trees)
+        seen = Ready.of(policy, self._seller(), self.max_cost, None).see(validation.X)
         loss, scorer = self._loss_on(validation), self._scorer_on(validation)
         outputs, paid = seen.outputs, seen.paid
+        cost = float(paid.mean())
         lost = float(loss(outputs, validation.y).mean()) if scorer is None else -scorer(outputs, paid)
-        learnt: tuple[LearntStopping, ...] = ()
-        hopeless = reached is not None and scorer is None and reached.has_far_cheaper(float(paid.mean()), lost)
-        if self._stops and not hopeless:
-            record = partial(record_paths, policy, seller, validation.X, validation.y, self.max_cost, loss)
-            paths, score = recorded(record, scorer, self._groups_held_out)
-            learnt = learn_stopping(self._stopping, paths, N_FOLDS, score)
-        return Member(policy, float(paid.mean()), lost, learnt)
+        hopeless = reached is not None and scorer is None and reached.has_far_cheaper(cost, lost)
+        if hopeless or not self._stops:
+            return Member(policy, cost, lost, ())
+        member = self._member(policy, validation, loss, self._stopping, N_FOLDS)
+        return member._replace(cost=cost, loss=lost, paths=None)
 
-    def _staged_member(
+    def _member_of_stages(
         self,
         policy: StagesInOrder,
         validation: Labelled,
@@ -344,15 +299,8 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
         n_folds: int = N_FOLDS,
     ) -> Member:
         """Measure stages as ensembles are measured, and learn when to stop them."""
-        record = partial(policy.paths_of, validation.X.astype(np.float64), validation.y, self._loss_on(validation))
-        paths, score = recorded(record, self._scorer_on(validation), self._groups_held_out)
-        cost = float(paths.cost[:, -1].mean())
-        loss = float(paths.loss[:, -1].mean()) if score is None else -score(paths.last)
-        return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds, score))
-
-    def _scorer_on(self, validation: Labelled) -> HeldOutScorer | None:
-        """Say how choices are scored, unless by their losses."""
-        return scorer_on(self._scorer, validation.X, validation.y, validation.weight, self._seller())
+        examples = validation._replace(X=validation.X.astype(np.float64))
+        return self._member(policy, examples, self._loss_on(validation), stopping, n_folds)._replace(paths=None)
 
     def _loss_on(self, validation: Labelled) -> Loss:
         if self.classes_ is None:
@@ -370,7 +318,8 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
     @property
     def trees_(self) -> TreesInOrder | StagesInOrder:
         """The ensemble or cascade that is chosen, as it buys when no example stops."""
-        return self._member_and_rule[0].policy
+        policy: TreesInOrder | StagesInOrder = self._way[0].policy
+        return policy
 
     @property
     def _price_of_loss(self) -> float:
@@ -383,15 +332,6 @@ class JointFrontier(FittedWithWeights, PricedEstimator):
             if self.mixture_gain:
                 advice = f"{advice}; {self._hint_at_mixture(self.mixture_gain)} on held-out examples"
             warn_if_nothing_is_bought(self.budget, float(cost), advice)
-
-    def policy(self) -> Policy:
-        """Say how the fitted model buys features and what it answers."""
-        member, rule = self._member_and_rule
-        policy: Policy = member.policy
-        if rule is not None:
-            level = float(self.frontier_.level[self.choice_])
-            policy = member.stopped(rule, level, self._seller().free_features, self.class_costs_)
-        return policy.within(0) if self._may_spend_nothing and isinstance(policy, StagesInOrder) else policy
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -19,17 +19,13 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import column_or_1d
 
-from ipforest._internal.arrays import Array, IntArray, one_line
-from ipforest._internal.examples import checked_weight, require_rows_in_order
-from ipforest._internal.feature_names import known_to_scikit_learn
+from ipforest._internal.arrays import IntArray, one_line
 from ipforest._internal.files import write_text
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.measures import listed_scoring, name_of
 from ipforest.estimator import BudgetedEstimator
-from ipforest.estimator.held_out import checked_groups
+from ipforest.estimator.held_out import Brought
 from ipforest.reporting.contents import answers_about, read_budgets
 from ipforest.reporting.measured import measures_of
 from ipforest.wrappers.pipeline import BudgetedPipeline, parted
@@ -67,28 +63,11 @@ class CrossValidation:
         return str(self.means.to_string(float_format="{:.4g}".format))
 
 
-class _Data(NamedTuple):
-    """Examples with what belongs to them."""
-
-    X: Any
-    y: Array
-    groups: Array | None
-    weight: Array | None
-
-    def rows(self, rows: IntArray) -> _Data:
-        return _Data(
-            _safe_indexing(self.X, rows),
-            self.y[rows],
-            None if self.groups is None else self.groups[rows],
-            None if self.weight is None else self.weight[rows],
-        )
-
-
 class _Fold(NamedTuple):
     """An outer fold: what is trained on some examples and measured on others, at which budgets, by named measures."""
 
     model: Any
-    data: _Data
+    data: Brought
     number: int
     training: IntArray
     test: IntArray
@@ -161,11 +140,7 @@ def cross_validated(
         raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(model).__name__}")
     wanted = read_budgets(budgets, least=1)
     named = [(name_of(each), each) for each in listed_scoring(scoring)]
-    X = known_to_scikit_learn(X)
-    require_rows_in_order(X, y)
-    target = column_or_1d(y, warn=True)
-    weight = None if sample_weight is None else checked_weight(sample_weight, X, target)
-    data = _Data(X, target, checked_groups(groups, X, target.size), weight)
+    data = Brought.of(X, y, groups, sample_weight)
     splits = _outer_splits(model, data, cv)
     if directory is not None:
         Path(directory).mkdir(parents=True, exist_ok=True)
@@ -176,7 +151,7 @@ def cross_validated(
     return CrossValidation(pd.DataFrame([row for of_fold in rows for row in of_fold]))
 
 
-def _outer_splits(model: Any, data: _Data, cv: Any) -> list[tuple[IntArray, IntArray]]:
+def _outer_splits(model: Any, data: Brought, cv: Any) -> list[tuple[IntArray, IntArray]]:
     classify = is_classifier(_buyer(model))
     splitter = cv
     if isinstance(cv, int) and data.groups is not None:
@@ -234,7 +209,7 @@ def _measured(fold: _Fold) -> list[dict[str, Any]]:
     return rows
 
 
-def _fitted(model: Any, data: _Data) -> Any:
+def _fitted(model: Any, data: Brought) -> Any:
     """Fit a model; what it holds out shares no group with what it trains on."""
     takes = inspect.signature(type(_buyer(model)).fit).parameters
     weighted = {} if data.weight is None or "sample_weight" not in takes else {"sample_weight": data.weight}

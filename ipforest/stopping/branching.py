@@ -170,7 +170,7 @@ class BranchingCascade(StagedEstimator):
     ----------
     stages_ : tuple of Stage
         The first sees nothing; then what is free.
-    candidates_ : tuple of Stoppable
+    candidates_ : tuple of Member
         The nested cascade, and the one that branches, if any stage does.
     rule_, level_, curve_, paths_
         See `EarlyExit`.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,9 @@ from ipforest.estimator.given import Given, check_inner_estimator, seeded
 from ipforest.estimator.held_out import checked_labels
 from ipforest.estimator.kinds import Classifies
 from ipforest.estimator.tags import AroundEstimator
-from ipforest.policy import Policy, TreesInOrder
+from ipforest.policy import TreesInOrder
 from ipforest.settings import checked
-from ipforest.stopping.early_exit_policy import EarlyExitPolicy, record_paths
-from ipforest.stopping.stopped import Stoppable, StoppedEstimator
+from ipforest.stopping.stopped import Member, StoppedEstimator
 from ipforest.stopping.tree_order import ORDERS, order_trees
 
 GRID_STEP = Fraction(3, 2)
@@ -142,7 +140,8 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
             learnt = trained_categories(self.estimator_).placed_in(sorted(self.categories_.names))
             validation = validation._replace(X=learnt.translated(validation.X, self.categories_))
             self.categories_ = learnt
-        self._held_out, self._candidates = validation, dict[str, Stoppable]()
+        self._held_out, self._candidates = validation, dict[str, Member]()
+        self._groups_held_out = given.groups_held_out
         self._keep_held_out(validation)
 
     def check_parameters(self) -> None:
@@ -162,7 +161,13 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
 
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""
-        self.trees_ = self._take_best([self._candidate(budget) for budget in self._inner_budgets()]).policy
+        self._take_best([self._candidate(budget) for budget in self._inner_budgets()])
+
+    @property
+    def trees_(self) -> TreesInOrder:
+        """The trees that are walked, in their order."""
+        trees: TreesInOrder = self._way[0].policy
+        return trees
 
     def _inner_budgets(self) -> list[object]:
         """List the budgets at which to try an estimator that has budgets itself, ascending; None is without one.
@@ -186,7 +191,7 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
         reached: list[object] = [Fraction(0), *(inner for inner in reversed(grid) if inner <= most)]
         return [*reached, None] if most >= whole else reached
 
-    def _candidate(self, inner_budget: object) -> Stoppable:
+    def _candidate(self, inner_budget: object) -> Member:
         """Learn when to stop the ensemble that has so large a budget, once."""
         key = str(inner_budget)
         if key not in self._candidates:
@@ -194,8 +199,7 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
             trees = self._trees(inner_budget)
             if self.order != "given":
                 trees = TreesInOrder(order_trees(trees.trees, X, y, self.costs_, exact=self.order == "exact"))
-            record = partial(record_paths, trees, self._seller(), X, y, self.max_cost, None)
-            self._candidates[key] = self._learnt(trees, self._held_out, record)
+            self._candidates[key] = self._member(trees, self._held_out, None, self.stopping, self.n_folds)
         return self._candidates[key]
 
     def _trees(self, inner_budget: object) -> TreesInOrder:
@@ -213,8 +217,3 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
                 f"{type(self.estimator_).__name__}, got {self.order!r}"
             )
         return policy
-
-    def policy(self) -> Policy:
-        """Say how the fitted model buys features and what it answers."""
-        free = self._seller().free_features
-        return EarlyExitPolicy(self.trees_, self.rule_, self.level_, free, self.class_costs_)

@@ -89,6 +89,11 @@ class StoppingPaths:
         """Number of stages."""
         return int(self.signal.shape[1])
 
+    def cost_at(self, stages: IntArray) -> FloatArray:
+        """Return what each example has paid by a stage of its own, shape (n_samples,)."""
+        paid: FloatArray = self.cost[np.arange(self.n_samples), stages]
+        return paid
+
     def of(self, rows: IntArray | BoolArray) -> Self:
         """Take some of the examples."""
         part = copy(self)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from ipforest.estimator.tags import AroundEstimator
 from ipforest.settings import checked
 from ipforest.stopping.paths import StoppingPaths
 from ipforest.stopping.stages import Loss, Stage, StagesInOrder
-from ipforest.stopping.stopped import Stoppable, StoppedEstimator
+from ipforest.stopping.stopped import Member, StoppedEstimator
 
 __all__ = ["StagedEstimator", "train_stage"]
 
@@ -51,7 +50,7 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
 
     Attributes
     ----------
-    candidates_ : tuple of Stoppable
+    candidates_ : tuple of Member
         What can be chosen from.
     stages_ : tuple of Stage
         The first sees nothing; then what is free.
@@ -82,6 +81,7 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
         """Train stages, or several alternatives of them."""
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> Frontier:
+        self._groups_held_out = given.groups_held_out
         alternatives = self._alternatives(training, validation, given)
         self.candidates_ = tuple(self._candidate(stages, validation) for stages in alternatives)
         curves = [learnt.curve for candidate in self.candidates_ for learnt in candidate.learnt]
@@ -109,9 +109,9 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
             return self._base
         return DummyClassifier() if is_classifier(self._inner) else DummyRegressor()
 
-    def _candidate(self, stages: tuple[Stage, ...], held_out: Labelled) -> Stoppable:
+    def _candidate(self, stages: tuple[Stage, ...], held_out: Labelled) -> Member:
         policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
-        return self._learnt(policy, held_out, partial(policy.paths_of, held_out.X, held_out.y, self._loss))
+        return self._member(policy, held_out, self._loss, self.stopping, self.n_folds)
 
     def paths_of(self, X: npt.ArrayLike, y: npt.ArrayLike, loss: Loss | None = None) -> StoppingPaths:
         """Note what examples see, and which units they buy, when no example stops.
@@ -123,7 +123,7 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
         loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
             See `StagesInOrder.paths_of`; by default 1 for a wrong label, or what it costs, or the squared error.
         """
-        policy: StagesInOrder = self._chosen.policy
+        policy: StagesInOrder = self._way[0].policy
         return policy.paths_of(self._checked(X).astype(np.float64), np.asarray(y), loss or self._loss)
 
     def _loss(self, outputs: FloatArray, y: Array) -> FloatArray:
@@ -134,14 +134,13 @@ class StagedEstimator(AroundEstimator, StoppedEstimator):
 
     def _choose(self) -> None:
         """Take the stages, rule and level of least error on held-out examples within the budget."""
-        self._chosen = self._take_best(self.candidates_)
-        self.stages_ = self._chosen.policy.stages
+        self._take_best(self.candidates_)
 
-    def policy(self) -> StagesInOrder:
-        """Say how the fitted model buys features and what it answers."""
-        policy: StagesInOrder = self._chosen.policy
-        stopped = policy.stopped(self.rule_, self.level_)
-        return stopped.within(0) if self._may_spend_nothing else stopped
+    @property
+    def stages_(self) -> tuple[Stage, ...]:
+        """The stages that are chosen: the first sees nothing; then what is free."""
+        policy: StagesInOrder = self._way[0].policy
+        return policy.stages
 
 
 def _require_nothing_of_columns(estimator: Any) -> None:

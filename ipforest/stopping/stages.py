@@ -20,7 +20,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
-from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
+from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared, want_in_order
 from ipforest.session import Seller, Unit
 from ipforest.stopping.optimal_stopping import StagedRule
 from ipforest.stopping.paths import (
@@ -419,13 +419,7 @@ class StagesInOrder:
 
     def _first_unknown(self, progress: Progress, place: _Place, rows: Rows, new: IntArray) -> Int32Array:
         """Count what is known of the next stage up to the first feature that is not; want it while any can be had."""
-        wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
-        for position, feature in enumerate(new):
-            at = np.flatnonzero(place.bought[rows] == position)
-            has = progress.known[rows[at], feature]
-            progress.tests[rows[at[has]], feature] += 1
-            place.bought[rows[at[has]]] += 1
-            wanted[at[~has]] = feature
+        wanted = want_in_order(progress, rows, place.bought, new)
         settled = progress.known[rows] | progress.barred[rows]
         ended = settled[:, self.features].all(axis=1)
         place.state[rows[ended]], wanted[ended] = STOPPED, ANSWERS

@@ -1,44 +1,135 @@
-"""What the estimators that stop one of several candidates share: their candidates, and the choice among them."""
+"""What the estimators have in common that choose among members: each buys in its own way, and rules may stop it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import BoolArray, FloatArray
 from ipforest._internal.examples import Labelled
+from ipforest.choosing.measures import HeldOutScorer
 from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import FittedWithWeights
 from ipforest.estimator.checks import check_integer
-from ipforest.estimator.given import Given
+from ipforest.policy import Policy, TreesInOrder
 from ipforest.settings import checked
+from ipforest.stopping.early_exit_policy import EarlyExitPolicy, record_paths
 from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, StoppingRule
 from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, learn_stopping, stopped_by
-from ipforest.stopping.scored import recorded, scorer_on
+from ipforest.stopping.stages import StagesInOrder
 
 
-class Stoppable(NamedTuple):
-    """What buys, what held-out examples see of it when none stops, and the rules that may stop it.
+class Member(NamedTuple):
+    """An ensemble, or the stages of a cascade, and the rules that may stop it.
 
     Parameters
     ----------
     policy : TreesInOrder or StagesInOrder
-    paths : StoppingPaths
+        How it buys when no example stops.
+    cost, loss : float
+        Averages over the held-out examples when no example stops. Where a scorer chooses, the loss is the negative of
+        its score, here and in what is learnt.
     learnt : tuple of LearntStopping
+        Rules that may stop it, measured by cross-fitting on the same examples.
+    source : str
+        The estimator that made it, if it was one of several.
+    paths : StoppingPaths
+        What the held-out examples see of it when none stops; None where that is not kept.
     """
 
     policy: Any
-    paths: StoppingPaths
+    cost: float
+    loss: float
     learnt: tuple[LearntStopping, ...]
+    source: str = ""
+    paths: Any = None
+
+    @property
+    def name(self) -> str:
+        """What it is, and which estimator made it."""
+        return f"{self.policy.name} of {self.source}" if self.source else self.policy.name
+
+    def stopped(self, rule: FittedRule, level: float, free: BoolArray, class_costs: FloatArray | None = None) -> Policy:
+        """Say how it buys when a rule stops it; features that are free are no stage of trees."""
+        if isinstance(self.policy, StagesInOrder):
+            return self.policy.stopped(rule, level)
+        return EarlyExitPolicy(self.policy, rule, level, free, class_costs)
+
+    def compact(self, policy: StagesInOrder, rule: int) -> Self:
+        """Return it with a compact policy, stopped by one of its rules, or by none, in place of its own."""
+        learnt = [LearntStopping(policy._rule, self.learnt[rule].curve)] if rule >= 0 else []
+        return self._replace(policy=policy, learnt=(*self.learnt[: max(rule, 0)], *learnt))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class StoppedEstimator(FittedWithWeights, PricedEstimator):
-    """Base of the estimators that take one of several candidates, a rule that stops it, and a level of the rule.
+class MemberEstimator(FittedWithWeights, PricedEstimator):
+    """Base of the estimators that take one of several members, a rule that stops it, or none, and its level."""
+
+    takes_scorers = True
+    must_hold_out = True
+
+    max_cost: Any = None
+    scoring: Any = None
+
+    @property
+    @abstractmethod
+    def _way(self) -> tuple[Member, FittedRule | None, float]:
+        """The member that was taken, what stops it, None where nothing does, and at which level."""
+
+    def _member(
+        self,
+        policy: TreesInOrder | StagesInOrder,
+        held_out: Labelled,
+        loss: Any,
+        stopping: StoppingRule | Sequence[StoppingRule] | None,
+        n_folds: int,
+    ) -> Member:
+        """Measure what buys so when no example stops, and learn when to stop it.
+
+        Parameters
+        ----------
+        policy : TreesInOrder or StagesInOrder
+        held_out : Labelled
+        loss : callable (outputs, y) -> ndarray, shape (n_samples,), or None
+            See `record_paths`; with stages it is given.
+        stopping, n_folds
+            See `learn_stopping`.
+        """
+        X, y, _ = held_out
+        scorer, answers = self._scorer_on(held_out), StageOutputs()
+        noted = None if scorer is None else answers
+        if isinstance(policy, StagesInOrder):
+            paths = policy.paths_of(X, y, loss, noted)
+        else:
+            paths = record_paths(policy, self._seller(), X, y, self.max_cost, loss, noted)
+        paths = paths.grouped(self._groups_held_out)
+        score = None if scorer is None else lambda stages: scorer(answers.at(stages), paths.cost_at(stages))
+        lost = float(paths.loss[:, -1].mean()) if score is None else -score(paths.last)
+        learnt = learn_stopping(stopping, paths, n_folds, score)
+        return Member(policy, float(paths.cost[:, -1].mean()), lost, learnt, paths=paths)
+
+    def _scorer_on(self, held_out: Labelled) -> HeldOutScorer | None:
+        """Say how choices are scored, unless by their losses."""
+        seller = self._seller()
+        return None if self._scorer is None else HeldOutScorer(self._scorer, *held_out, seller.classes, seller.labels)
+
+    def policy(self) -> Policy:
+        """Say how the fitted model buys features and what it answers."""
+        member, rule, level = self._way
+        policy: Policy = member.policy
+        if rule is not None:
+            policy = member.stopped(rule, level, self._seller().free_features, self.class_costs_)
+        return policy.within(0) if self._may_spend_nothing and isinstance(policy, StagesInOrder) else policy
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class StoppedEstimator(MemberEstimator):
+    """Base of the estimators that learn to stop one of several candidates by rules that they are given.
 
     Attributes
     ----------
@@ -46,43 +137,37 @@ class StoppedEstimator(FittedWithWeights, PricedEstimator):
         See `EarlyExit`.
     """
 
-    takes_scorers = True
-    must_hold_out = True
-
     stopping: StoppingRule | Sequence[StoppingRule] | None = checked(None, check_stopping)
-    max_cost: Any = None
     class_costs: Any = None
-    scoring: Any = None
     n_folds: int = checked(5, check_integer, 1)
 
     rule_: FittedRule = field(init=False)
     curve_: Curve = field(init=False)
 
-    def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
-        self._groups_held_out = given.groups_held_out
-        super()._train_and_choose(training, validation, given, **options)
+    @property
+    def _way(self) -> tuple[Member, FittedRule, float]:
+        return self._chosen, self.rule_, self.level_
 
     @property
     def _taken(self) -> str:
-        return f"{self.policy().name}, {'never stopped' if self.level_ == -inf else stopped_by(self.rule_)}"  # type: ignore[attr-defined]  # trees or stages
+        member, rule, level = self._way
+        return f"{member.name}, {'never stopped' if level == -inf else stopped_by(rule)}"
 
     @property
     def _offered(self) -> FloatArray:
         return self.curve_.cost
 
-    def _learnt(
-        self, policy: Any, held_out: Labelled, record: Callable[[StageOutputs | None], StoppingPaths]
-    ) -> Stoppable:
-        """Learn when to stop what buys so, from what held-out examples see of it."""
-        paths, score = recorded(record, scorer_on(self._scorer, *held_out, self._seller()), self._groups_held_out)
-        return Stoppable(policy, paths, learn_stopping(self.stopping, paths, self.n_folds, score))
+    @property
+    def paths_(self) -> StoppingPaths:
+        """What held-out examples see and pay when no example stops."""
+        paths: StoppingPaths = self._chosen.paths
+        return paths
 
-    def _take_best(self, candidates: Sequence[Stoppable]) -> Stoppable:
+    def _take_best(self, candidates: Sequence[Member]) -> None:
         """Take the first candidate, rule and level of least error, or cost and error, within the budget."""
         ways = [(candidate, learnt) for candidate in candidates for learnt in candidate.learnt]
         offers = [self._as_chosen_by(learnt.curve.frontier) for _, learnt in ways]
         levels = [offer.within(self.budget) for offer in offers]
         best = int(np.argmin([offer.criterion[level] for offer, level in zip(offers, levels, strict=True)]))
-        chosen, (self.rule_, self.curve_) = ways[best]
-        self.level_, self.paths_ = float(self.curve_.level[levels[best]]), chosen.paths
-        return chosen
+        self._chosen, (self.rule_, self.curve_) = ways[best]
+        self.level_ = float(self.curve_.level[levels[best]])

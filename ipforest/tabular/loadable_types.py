@@ -135,10 +135,9 @@ NAMED_TUPLES = frozenset(
     f"ipforest.{name}"
     for name in (
         "estimator.measurement.Measurement",
-        "stopping.stopped.Stoppable",
+        "stopping.stopped.Member",
         "stopping.rules.Curve",
         "stopping.rules.LearntStopping",
-        "frontiers.joint_frontier.Member",
         "ensemble.first_uses.Passing",
         "_internal.examples.Labelled",
         *(f"learners.vote_descent.{name}" for name in ("Orders", "Structure", "VoteProblem", "Votes")),

@@ -10,25 +10,18 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
-from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
-from ipforest._internal.examples import (
-    Labelled,
-    checked_weight,
-    refuse_other_tables,
-    require_one_type,
-    require_rows_in_order,
-)
+from ipforest._internal.examples import Labelled, refuse_other_tables, require_one_type
 from ipforest._internal.feature_names import known_to_scikit_learn
 from ipforest.ensemble.sklearn_trees import unfrozen
 from ipforest.estimator import BudgetedEstimator, split_rows
 from ipforest.estimator.base import FittedWithWeights
 from ipforest.estimator.checks import is_fitted
 from ipforest.estimator.given import for_inner, seeded
-from ipforest.estimator.held_out import check_held_out, check_validation_part, checked_groups, require_held_out
+from ipforest.estimator.held_out import Brought, check_held_out, check_validation_part, require_held_out
 from ipforest.estimator.kinds import Classifies
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together
@@ -147,36 +140,26 @@ class AdaptedClassifier(AroundEstimator, Classifies, FittedWithWeights):
                 "BudgetedPipeline take its estimator_"
             )
         self._check()
-        X = known_to_scikit_learn(X)
-        refuse_other_tables(X, "X")
-        require_rows_in_order(X, y)
+        refuse_other_tables(known_to_scikit_learn(X), "X")
         require_one_type(y)
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        X, y = indexable(X, y)
-        weight = None if sample_weight is None else checked_weight(sample_weight, X, y)
-        groups = checked_groups(groups, X, y.size)
-        held_out: tuple[Any, Any] = X, y
-        held_out_weight = weight
+        training = held_out = Brought.of(X, y, groups, sample_weight)
+        check_classification_targets(training.y)
         if is_fitted(inner):
             self.model_ = inner
         else:
-            training = np.arange(y.size)
             require_held_out(self.validation_fraction, X_val)
             if X_val is None:
-                split = self.validation_fraction, self.random_state
-                training, rows = split_rows(y, *split, one_of_each_class=True, groups=groups, X=X)
-                held_out = _safe_indexing(X, rows), y[rows]
-                held_out_weight = None if weight is None else weight[rows]
-            told = for_inner(inner, *(None if each is None else each[training] for each in (weight, groups)))
-            model = seeded(inner, self.random_state)
-            self.model_ = model.fit(_safe_indexing(X, training), y[training], **told)
+                split, of = (self.validation_fraction, self.random_state), training
+                rows, others = split_rows(of.y, *split, one_of_each_class=True, groups=of.groups, X=of.X)
+                training, held_out = of.rows(rows), of.rows(others)
+            told = for_inner(inner, training.weight, training.groups)
+            self.model_ = seeded(inner, self.random_state).fit(training.X, training.y, **told)
         if X_val is not None:
-            held_out, held_out_weight = (X_val, y_val), None
+            held_out = Brought(X_val, y_val)
         self._take_names_of(self.model_)
         self.costs_, self.classes_ = self.model_.costs_, np.asarray(self.model_.classes_)
-        examples, labels = self.model_._checked_part(*held_out, "y" if X_val is None else "y_val")
-        counts = np.ones(labels.size) if held_out_weight is None else held_out_weight
+        examples, labels = self.model_._checked_part(held_out.X, held_out.y, "y" if X_val is None else "y_val")
+        counts = np.ones(labels.size) if held_out.weight is None else held_out.weight
         self._held_out = Labelled(examples, labels, counts).with_relative_weights()
         self._keep_held_out(self._held_out)
         self._adapt()

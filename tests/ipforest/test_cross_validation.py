@@ -198,6 +198,12 @@ def test_bad_input_is_refused(model, parameters, error, message):
         cross_validated(model, X, y, **{"budgets": [2], "cv": 2, **parameters})
 
 
+@pytest.mark.parametrize("n_rows", [5, 300])
+def test_other_numbers_of_rows_and_targets_are_refused(n_rows):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        cross_validated(BOOSTED, np.ones((n_rows, X.shape[1])), y, budgets=[2], cv=2)
+
+
 def test_scorers_that_no_pickle_takes_are_refused_with_a_directory(tmp_path):
     scorer = lambda model, X, y: 1.0  # noqa: E731  # pickle finds no name for it
     assert cross_validated(BOOSTED, X, y, budgets=[2], cv=2, scoring=scorer).folds["<lambda>"].eq(1).all()

@@ -13,11 +13,11 @@ from ipforest.experiments.options import Option, choose, levels
 from ipforest.experiments.own import early_exit
 from ipforest.experiments.own.early_exit import N_LEVELS
 from ipforest.experiments.parts import Parts, split_parts
-from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
+from ipforest.experiments.rows import compared, draw_errors, panels
 from ipforest.stopping.branching import BranchingCascade
 from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.optimal_stopping import OptimalStopping
-from ipforest.stopping.stopped import Stoppable
+from ipforest.stopping.stopped import Member
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 
 BUDGETS = (2, 3, 4, 6, 8, 10)
@@ -69,7 +69,7 @@ def load(name: str, seed: int) -> Parts:
     return split_parts(data.X.astype(np.float64), data.y, SIZES[name], seed)
 
 
-def _options(candidates: tuple[Stoppable, ...], parts: Parts) -> list[Option]:
+def _options(candidates: tuple[Member, ...], parts: Parts) -> list[Option]:
     classes = np.unique(parts.y_train)
 
     def wrong(outputs: FloatArray, y: Array) -> FloatArray:
@@ -87,20 +87,8 @@ def _options(candidates: tuple[Stoppable, ...], parts: Parts) -> list[Option]:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds; the gain is over the nested cascade, seed by seed."""
-    groups = grouped(records, "data", "method", "budget")
-    return [
-        {
-            "data": data,
-            "method": method,
-            "budget": budget,
-            **mean_and_error("error", [run["error"] for run in runs]),
-            "cost": float(np.mean([run["cost"] for run in runs])),
-            **mean_and_error("gain", gains(runs, groups[data, NESTED, budget])),
-            "stages": float(np.mean([run["stages"] for run in runs])),
-            "runs": len(runs),
-        }
-        for (data, method, budget), runs in groups.items()
-    ]
+    columns = ("error", "error_se", "cost", "gain", "gain_se", "stages")
+    return compared(records, ("data", "method", "budget"), columns, method=NESTED)
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:

@@ -13,15 +13,14 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.frontier import loaded
-from ipforest.experiments.options import Answer, Option, choose, constant, levels, record_both
+from ipforest.experiments.options import Option, choose, constant, levels, record_both
 from ipforest.experiments.parts import Parts, split_parts
 from ipforest.experiments.peers import read_boosted, untrained_lightgbm
-from ipforest.experiments.rows import draw_errors, gains, grouped, mean_and_error, panels
-from ipforest.experiments.tasks import Task
+from ipforest.experiments.rows import compared, draw_errors, grouped, panels
+from ipforest.experiments.tasks import Task, whole
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF, GreedyGrowth
 from ipforest.policy import TreesInOrder
@@ -87,14 +86,20 @@ def cells(quick: bool, seed: int) -> list[Cell]:
 
 def run(cell: Cell) -> list[Record]:
     """Train the models of one kind, learn to stop them, and choose for each budget on the validation examples."""
-    parts = load(cell["data"], cell["seed"])
     make = {"CEGB": _cegb, "BudgetPrune": _budget_prune, "BudgetRF": _budget_rf, "nested": _nested}[cell["input"]]
-    options = make(parts, cell["trees"], cell["seed"])
+    task = task_of(cell)
     return [
         {"method": method, "budget": budget, **choose(found, budget).means}
-        for method, found in options.items()
-        for budget in BUDGETS[cell["data"]]
+        for method, found in make(task).items()
+        for budget in task.budgets
     ]
+
+
+def task_of(cell: Cell) -> Task:
+    """Describe what the models of a cell are given; a feature costs 1."""
+    parts = load(cell["data"], cell["seed"])
+    costs = FeatureCosts.uniform(parts.X_train.shape[1])
+    return Task(parts, costs, BUDGETS[cell["data"]], cell["trees"], cell["seed"])
 
 
 def load(name: str, seed: int) -> Parts:
@@ -109,59 +114,54 @@ def load(name: str, seed: int) -> Parts:
     return split_parts(X, y, SIZES[name], seed)
 
 
-def _cegb(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
+def _cegb(task: Task) -> dict[str, list[Option]]:
     """Train LightGBM with penalties on what is bought: by an example (CEGB, lazy), or by the model (coupled)."""
-    n_samples, n_features = parts.X_train.shape
-    plain, stopped = [constant(parts)], _no_options()
-    for trees in penalised(parts, n_trees, seed, cegb_penalty_feature_lazy=[1.0] * n_features):
-        plain += _cut_off(trees, parts)
-        _stop(TreesInOrder(trees), parts, stopped)
-    coupled = [constant(parts)]
-    for trees in penalised(parts, n_trees, seed, cegb_penalty_feature_coupled=[float(n_samples)] * n_features):
-        coupled += _cut_off(trees, parts)
+    n_samples, n_features = task.parts.X_train.shape
+    plain, stopped = [constant(task.parts)], _no_options()
+    for trees in penalised(task, cegb_penalty_feature_lazy=[1.0] * n_features):
+        plain += _cut_off(trees, task)
+        _stop(TreesInOrder(trees), task, stopped)
+    coupled = [constant(task.parts)]
+    for trees in penalised(task, cegb_penalty_feature_coupled=[float(n_samples)] * n_features):
+        coupled += _cut_off(trees, task)
     return {**_named("CEGB", plain, stopped), "CEGB coupled, plain": coupled}
 
 
-def penalised(parts: Parts, n_trees: int, seed: int, **penalty: Any) -> Iterator[BoostedTrees]:
+def penalised(task: Task, **penalty: Any) -> Iterator[BoostedTrees]:
     """Train LightGBM under a penalty on features (CEGB), over its settings."""
-    task, sizes = _task(parts, n_trees, seed), LEAVES_LARGE if n_trees == N_TREES_LARGE else LEAVES
+    sizes = LEAVES_LARGE if task.n_trees == N_TREES_LARGE else LEAVES
     for leaves, tradeoff in product(sizes, TRADEOFFS):
-        model = untrained_lightgbm(task, n_estimators=n_trees, num_leaves=leaves, cegb_tradeoff=tradeoff, **penalty)
-        yield read_boosted(model.fit(parts.X_train, parts.y_train))
+        settings = {"n_estimators": task.n_trees, "num_leaves": leaves, "cegb_tradeoff": tradeoff, **penalty}
+        yield read_boosted(untrained_lightgbm(task, **settings).fit(task.parts.X_train, task.parts.y_train))
 
 
-def _task(parts: Parts, n_trees: int, seed: int) -> Task:
-    return Task(parts, FeatureCosts.uniform(parts.X_train.shape[1]), (), n_trees, seed)
-
-
-def _cut_off(trees: BoostedTrees, parts: Parts) -> list[Option]:
+def _cut_off(trees: BoostedTrees, task: Task) -> list[Option]:
     """Measure an ensemble and its first trees when no example stops."""
     sizes = [size for size in PREFIXES if size < trees.n_trees]
-    return [_whole(trees.first(size), parts) for size in (*sizes, trees.n_trees)]
+    return [whole(trees.first(size), task) for size in (*sizes, trees.n_trees)]
 
 
-def _budget_prune(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
-    forest = RandomForestClassifier(n_trees, min_samples_leaf=2, random_state=seed, n_jobs=1)
-    model = BudgetPrune(forest.fit(parts.X_train, parts.y_train)).fit(parts.X_validation)
-    return _over_budgets("BudgetPrune", model, parts)
+def _budget_prune(task: Task) -> dict[str, list[Option]]:
+    forest = RandomForestClassifier(task.n_trees, min_samples_leaf=2, random_state=task.seed, n_jobs=1)
+    model = BudgetPrune(forest.fit(task.parts.X_train, task.parts.y_train)).fit(task.parts.X_validation)
+    return _over_budgets("BudgetPrune", model, task)
 
 
-def _budget_rf(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
-    model = BudgetRF(n_trees, growth=GreedyGrowth(cuts="random"), random_state=seed, n_jobs=1)
-    return _over_budgets("BudgetRF", model.fit(*parts.to_fit), parts)
+def _budget_rf(task: Task) -> dict[str, list[Option]]:
+    model = BudgetRF(task.n_trees, growth=GreedyGrowth(cuts="random"), random_state=task.seed, n_jobs=1)
+    return _over_budgets("BudgetRF", model.fit(*task.parts.to_fit), task)
 
 
-def _over_budgets(name: str, model: BudgetedEstimator, parts: Parts) -> dict[str, list[Option]]:
+def _over_budgets(name: str, model: BudgetedEstimator, task: Task) -> dict[str, list[Option]]:
     """Take a model at its own budgets, and stopped, with its trees in greedy order."""
-    plain, stopped = [constant(parts)], _no_options()
+    parts, plain, stopped = task.parts, [constant(task.parts)], _no_options()
     for budget in INNER_BUDGETS:
         policy = model.at_budget(budget).policy()
         if not isinstance(policy, TreesInOrder):
             raise TypeError(f"model: expected trees in order, got {type(policy).__name__}")
-        costs = FeatureCosts.uniform(parts.X_train.shape[1])
-        ordered = order_trees(policy.trees, parts.X_validation, parts.y_validation, costs)
-        plain.append(_whole(ordered, parts))
-        _stop(TreesInOrder(ordered), parts, stopped)
+        ordered = order_trees(policy.trees, parts.X_validation, parts.y_validation, task.costs)
+        plain.append(whole(ordered, task))
+        _stop(TreesInOrder(ordered), task, stopped)
     return _named(name, plain, stopped)
 
 
@@ -169,17 +169,11 @@ def _no_options() -> dict[str, list[Option]]:
     return {name: [] for name in RULES}
 
 
-def _stop(trees: TreesInOrder, parts: Parts, stopped: dict[str, list[Option]]) -> None:
+def _stop(trees: TreesInOrder, task: Task, stopped: dict[str, list[Option]]) -> None:
     """Add what an ensemble comes to at every level of each rule."""
-    validation, test = record_both(trees, parts, FeatureCosts.uniform(parts.X_train.shape[1]))
+    validation, test = record_both(trees, task.parts, task.costs)
     for name, rule in RULES.items():
         stopped[name] += levels(rule, validation, test, N_LEVELS)
-
-
-def _whole(trees: Forest | BoostedTrees, parts: Parts) -> Option:
-    """Measure an ensemble when no example stops."""
-    costs = FeatureCosts.uniform(parts.X_train.shape[1])
-    return Option.measured(parts, lambda X: Answer(trees.predict(X), trees.cost(X, costs)))
 
 
 def _named(name: str, plain: list[Option], stopped: dict[str, list[Option]]) -> dict[str, list[Option]]:
@@ -191,15 +185,15 @@ def _named(name: str, plain: list[Option], stopped: dict[str, list[Option]]) -> 
     }
 
 
-def _nested(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
+def _nested(task: Task) -> dict[str, list[Option]]:
     """Train nested cascades of forests and of boosted trees; their stages alone are the k best features, retrained."""
     bases = {
-        "forest": RandomForestClassifier(n_trees, random_state=seed, n_jobs=1),
-        "LightGBM": untrained_lightgbm(_task(parts, n_trees, seed), n_estimators=n_trees),
+        "forest": RandomForestClassifier(task.n_trees, random_state=task.seed, n_jobs=1),
+        "LightGBM": untrained_lightgbm(task, n_estimators=task.n_trees),
     }
-    options: dict[str, list[Option]] = {}
+    parts, options = task.parts, dict[str, list[Option]]()
     for name, base in bases.items():
-        cascade = NestedCascade(base, stopping=OptimalStopping(), random_state=seed).fit(*parts.to_fit)
+        cascade = NestedCascade(base, stopping=OptimalStopping(), random_state=task.seed).fit(*parts.to_fit)
         validation, test = cascade.paths_, cascade.paths_of(parts.X_test, parts.y_test)
         options[f"k best features, {name}"] = [
             Option(
@@ -214,19 +208,9 @@ def _nested(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds; the best of today's methods is chosen on validation, seed by seed."""
-    groups = grouped([*records, *_best_of_today(records)], "data", "method", "budget")
-    return [
-        {
-            "data": data,
-            "method": method,
-            "budget": budget,
-            **mean_and_error("error", [run["error"] for run in runs]),
-            **mean_and_error("cost", [run["cost"] for run in runs]),
-            **mean_and_error("gain", gains(runs, groups.get((data, _reference(method), budget), []))),
-            "runs": len(runs),
-        }
-        for (data, method, budget), runs in groups.items()
-    ]
+    columns = ("error", "error_se", "cost", "cost_se", "gain", "gain_se")
+    every = [*records, *_best_of_today(records)]
+    return compared(every, ("data", "method", "budget"), columns, method=_reference)
 
 
 def _reference(method: str) -> str:

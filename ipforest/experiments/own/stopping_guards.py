@@ -8,12 +8,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest.costs import FeatureCosts
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.options import Option, choose, constant, levels, record_both
-from ipforest.experiments.own.early_exit import BUDGETS, N_LEVELS, load, penalised
-from ipforest.experiments.parts import Parts
-from ipforest.experiments.rows import gains, grouped, mean_and_error
+from ipforest.experiments.own.early_exit import N_LEVELS, penalised, task_of
+from ipforest.experiments.rows import compared
+from ipforest.experiments.tasks import Task
 from ipforest.policy import TreesInOrder
 from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.nested import NestedCascade
@@ -64,13 +63,12 @@ def cells(quick: bool, seed: int) -> list[Cell]:
 
 def run(cell: Cell) -> list[Record]:
     """Train models of one kind; learn to stop them under each guard, from all and from few held-out examples."""
-    parts = load(cell["data"], cell["seed"])
-    recorded = (_cegb if cell["input"] == "CEGB" else _nested)(parts, cell["trees"], cell["seed"])
-    budgets = BUDGETS[cell["data"]]
+    task = task_of(cell)
+    recorded, budgets = (_cegb if cell["input"] == "CEGB" else _nested)(task), task.budgets
     records = []
-    for n_held_out in (parts.y_validation.size, FEW):
+    for n_held_out in (task.parts.y_validation.size, FEW):
         for name, guarded in GUARDS.items():
-            options: list[Option] = [constant(parts)]
+            options: list[Option] = [constant(task.parts)]
             for validation, test in recorded:
                 options += levels(guarded.rule, validation.of(np.arange(n_held_out)), test, N_LEVELS, guarded.n_folds)
             chosen = [choose(options, budget) for budget in budgets]
@@ -82,32 +80,21 @@ def run(cell: Cell) -> list[Record]:
     return records
 
 
-def _cegb(parts: Parts, n_trees: int, seed: int) -> list[tuple[StoppingPaths, StoppingPaths]]:
-    n_features = parts.X_train.shape[1]
-    boosted = penalised(parts, n_trees, seed, cegb_penalty_feature_lazy=[1.0] * n_features)
-    return [record_both(TreesInOrder(trees), parts, FeatureCosts.uniform(n_features)) for trees in boosted]
+def _cegb(task: Task) -> list[tuple[StoppingPaths, StoppingPaths]]:
+    boosted = penalised(task, cegb_penalty_feature_lazy=[1.0] * task.costs.n_features)
+    return [record_both(TreesInOrder(trees), task.parts, task.costs) for trees in boosted]
 
 
-def _nested(parts: Parts, n_trees: int, seed: int) -> list[tuple[StoppingPaths, StoppingPaths]]:
-    forest = RandomForestClassifier(n_trees, random_state=seed, n_jobs=1)
-    cascade = NestedCascade(forest, random_state=seed).fit(*parts.to_fit)
-    return [(cascade.paths_, cascade.paths_of(parts.X_test, parts.y_test))]
+def _nested(task: Task) -> list[tuple[StoppingPaths, StoppingPaths]]:
+    forest = RandomForestClassifier(task.n_trees, random_state=task.seed, n_jobs=1)
+    cascade = NestedCascade(forest, random_state=task.seed).fit(*task.parts.to_fit)
+    return [(cascade.paths_, cascade.paths_of(task.parts.X_test, task.parts.y_test))]
 
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average error over budgets and seeds; the gain of each guard is over the default rule, seed by seed."""
-    keys = ("data", "input", "held out", "guard")
-    groups = grouped(records, *keys)
-    return [
-        {
-            **dict(zip(keys, key, strict=True)),
-            "error": float(np.mean([run["error"] for run in runs])),
-            **mean_and_error("gain", gains(runs, groups[(*key[:-1], DEFAULT)])),
-            "overspent": float(np.mean([run["overspent"] for run in runs])),
-            "runs": len(runs),
-        }
-        for key, runs in groups.items()
-    ]
+    keys, columns = ("data", "input", "held out", "guard"), ("error", "gain", "gain_se", "overspent")
+    return compared(records, keys, columns, guard=DEFAULT)
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:

@@ -31,13 +31,14 @@ from ipforest.frontiers import AveragedTrees, joint_frontier
 from ipforest.frontiers.alternation import alternate, penalised_loss
 from ipforest.frontiers.budget_forest import GrownForests
 from ipforest.frontiers.forests_on_features import answers_out_of_bag
-from ipforest.frontiers.joint_frontier import Member, MemberFrontier, Reached, spread_prunings
+from ipforest.frontiers.joint_frontier import MemberFrontier, Reached, spread_prunings
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
 from ipforest.policy import TreesInOrder
 from ipforest.session import Sessions
 from ipforest.stopping.rules import Curve, LearntStopping
 from ipforest.stopping.stages import StagesInOrder
+from ipforest.stopping.stopped import Member
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 
 QUICK_BOOST = BudgetBoost(
