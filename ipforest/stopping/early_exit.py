@@ -29,6 +29,7 @@ from ipforest.settings import checked
 from ipforest.stopping.early_exit_policy import EarlyExitPolicy, record_paths
 from ipforest.stopping.stopped import Stoppable, StoppedEstimator
 from ipforest.stopping.tree_order import ORDERS, order_trees
+from ipforest.walks.purse import spending_limit
 
 GRID_STEP = Fraction(3, 2)
 """Between budgets at which an estimator that has budgets itself is tried."""
@@ -162,7 +163,15 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
 
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""
-        self.trees_ = self._take_best([self._candidate(budget) for budget in self._inner_budgets()]).policy
+        tried = self._inner_budgets()
+        advice = "" if None in tried else self._advice_on_larger_budgets()
+        self.trees_ = self._take_best([self._candidate(budget) for budget in tried], advice).policy
+
+    def _advice_on_larger_budgets(self) -> str:
+        least = min(self.costs_.positive_costs, default=0.0)
+        if least > spending_limit(self.budget):
+            return f"the cheapest feature that is not free costs {least:.6g}"
+        return "a larger overspend tries ensembles that buy more"
 
     def _inner_budgets(self) -> list[object]:
         """List the budgets at which to try an estimator that has budgets itself, ascending; None is without one.

@@ -77,12 +77,18 @@ class StoppedEstimator(FittedWithWeights, PricedEstimator):
         paths, score = recorded(record, scorer_on(self._scorer, *held_out, self._seller()), self._groups_held_out)
         return Stoppable(policy, paths, learn_stopping(self.stopping, paths, self.n_folds, score))
 
-    def _take_best(self, candidates: Sequence[Stoppable]) -> Stoppable:
-        """Take the first candidate, rule and level of least error, or cost and error, within the budget."""
+    def _take_best(self, candidates: Sequence[Stoppable], advice: str = "") -> Stoppable:
+        """Take the first candidate, rule and level of least error, or cost and error, within the budget.
+
+        ``advice`` is for where nothing is bought, and none of the candidates is better.
+        """
         ways = [(candidate, learnt) for candidate in candidates for learnt in candidate.learnt]
         offers = [self._as_chosen_by(learnt.curve.frontier) for _, learnt in ways]
         levels = [offer.within(self.budget) for offer in offers]
-        best = int(np.argmin([offer.criterion[level] for offer, level in zip(offers, levels, strict=True)]))
+        criteria = [offer.criterion[level] for offer, level in zip(offers, levels, strict=True)]
+        best = int(np.argmin(criteria))
+        better = np.concatenate([offer.cost[offer.criterion < criteria[best]] for offer in offers])
+        self._warn_if_nothing_is_bought(float(offers[best].cost[levels[best]]), better, advice)
         chosen, (self.rule_, self.curve_) = ways[best]
         self.level_, self.paths_ = float(self.curve_.level[levels[best]]), chosen.paths
         return chosen

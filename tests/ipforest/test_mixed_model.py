@@ -113,7 +113,9 @@ def one_costly_test() -> NestedCascade:
 
 
 def test_a_model_says_by_how_much_a_mixture_is_better(one_costly_test: NestedCascade) -> None:
-    model = one_costly_test.at_budget(12)
+    advice = r"the cheapest model that is better costs 20; mixture\(12\), a coin between two choices, loses \d\d% less"
+    with pytest.warns(UserWarning, match=rf"^budget: nothing is bought within 12; {advice} on held-out examples$"):
+        model = one_costly_test.at_budget(12)
     costs, losses = model.frontier_.cost, model.frontier_.loss
     best = linprog(losses, [costs], [12], [np.ones_like(costs)], [1.0]).fun
     assert model.mixture_gain == pytest.approx(1 - best / losses[costs <= 12].min())
@@ -121,6 +123,7 @@ def test_a_model_says_by_how_much_a_mixture_is_better(one_costly_test: NestedCas
     assert f"mixture(12), a coin between two choices, loses {model.mixture_gain:.0%} less" in model.summary()
 
 
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
 def test_where_a_mixture_is_no_better_beyond_chance_none_is_mentioned(one_costly_test: NestedCascade) -> None:
     for model in (one_costly_test.at_budget(None), one_costly_test.at_budget(0.2), one_costly_test.at_budget(21)):
         assert model.mixture_gain < 0.05

@@ -31,7 +31,7 @@ SAID: dict[str, tuple[Any, str]] = {
         r"  takes 6 averaged trees, (never stopped|stopped by (ThresholdStopping|OptimalStopping))",
     ),
     "stages": (
-        NestedCascade(FOREST, stages=NestedStages(sizes=[2, 4]), budget=2, random_state=0),
+        NestedCascade(FOREST, stages=NestedStages(sizes=[2, 4]), budget=4, random_state=0),
         r"  takes a cascade of 3 stages, .*stopped.*",
     ),
 }

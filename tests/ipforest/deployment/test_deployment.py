@@ -577,8 +577,9 @@ def test_the_reader_needs_numpy_alone() -> None:
 def test_what_comes_with_a_feature_is_known_with_it() -> None:
     X, y, others = iris(3)
     costs = FeatureCosts([1, 2]).for_columns([0, 0, 1, 1])
-    model = EarlyExit(forest(), stopping=ThresholdStopping(), feature_costs=costs, budget=2, random_state=0)
+    model = EarlyExit(forest(), stopping=ThresholdStopping(), feature_costs=costs, budget=2.5, random_state=0)
     model.fit(X, y, X, y)
+    assert 0 < model.cost(others).mean() < 3
     reader = Model(document_of(model))
     answers = [reader.predict_one(lambda feature, row=row: row[feature]) for row in others]
     np.testing.assert_allclose([answer.probabilities for answer in answers], model.predict_proba(others), atol=1e-12)

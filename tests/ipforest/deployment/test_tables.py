@@ -46,7 +46,7 @@ FILLED = (make_pipeline(SimpleImputer(strategy="median"), FunctionTransformer(fe
 
 
 @pytest.mark.parametrize(
-    "estimator", [BudgetPrune(FOREST, budget=11, random_state=0), EarlyExit(FOREST, budget=9, random_state=0)]
+    "estimator", [BudgetPrune(FOREST, budget=11, random_state=0), EarlyExit(FOREST, budget=17, random_state=0)]
 )
 def test_the_reader_takes_rows_of_words(estimator: Any) -> None:
     model, others = fitted(estimator, WORDS, NUMBERS, FILLED), table(200, 1)

@@ -58,11 +58,19 @@ def test_a_stage_answers_what_its_model_says(cascade: NestedCascade) -> None:
 def test_the_curve_of_the_examples_it_was_learnt_on_is_what_they_pay(rule: Any) -> None:
     model = NestedCascade(SMALL, stopping=rule, n_folds=1, random_state=0)
     model.fit(X[:300], Y[:300], X[300:400], Y[300:400])
-    for budget in (0, 1, 2, 4):
+    for budget in (0, 1.5, 2, 4):
         at = model.at_budget(budget)
         place = at.curve_.within(budget)
         assert at.cost(X[300:400]).mean() == pytest.approx(at.curve_.cost[place])
         assert 1 - at.score(X[300:400], Y[300:400]) == pytest.approx(at.curve_.error[place])
+
+
+def test_where_nothing_is_bought_a_warning_says_what_would_be_enough() -> None:
+    model = NestedCascade(SMALL, random_state=0).fit(X[TRAINED], Y[TRAINED])
+    with pytest.warns(
+        UserWarning, match=r"^budget: nothing is bought within 0\.4; the cheapest model that is better co"
+    ):
+        assert model.at_budget(0.4).cost(X[TEST]).max() == 0
 
 
 def test_the_certified_rule_is_proved() -> None:
