@@ -32,6 +32,7 @@ from ipforest import (
     BoostSearch,
     BranchingCascade,
     BudgetBoostRegressor,
+    BudgetedClassifier,
     BudgetForest,
     BudgetPrune,
     EarlyExit,
@@ -438,6 +439,19 @@ def test_a_forest_that_branches_by_words_is_exported(tmp_path: Path) -> None:
     del model.feature_names_in_
     require_same_in_c(model, numbers, tmp_path / "model.c")
     require_same_in_onnx(model, numbers)
+
+
+@needs_gcc
+def test_fractions_among_categories_are_missing_in_all_exports_of_a_front_end(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X, odd = rng.integers(0, 6, (300, 3)).astype(float), rng.integers(-2, 14, (40, 3)) / 2
+    booster = HistGradientBoostingClassifier(max_iter=4, categorical_features=[0, 2])
+    model = BudgetedClassifier([booster], categorical_features=[0, 2], random_state=0)
+    model.fit(X, (X[:, 0] == 2) | (X[:, 1] > 3))
+    assert not np.array_equal(model.predict(odd), model.predict(np.trunc(odd)))
+    require_same_in_c(model, odd, tmp_path / "model.c")
+    require_same_in_onnx(model, odd)
+    assert Model(document_of(model)).predict(odd) == model.predict(odd).tolist()
 
 
 @pytest.mark.parametrize("names", [[5, 7, 9], ["5", "7", "9"], ["5.0", "x"]])
