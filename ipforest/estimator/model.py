@@ -583,7 +583,11 @@ class BudgetedModel(_Keeper, BaseEstimator):
 
     @property
     def _may_spend_nothing(self) -> bool:
-        """Whether the budget is 0, so that no example may pay; tests that each cost something know no cap."""
+        """Whether the budget is 0, so that no example may pay.
+
+        Where each test costs something, no cap is needed: what costs nothing on one example tests nothing on any, as
+        all examples have their first test in common.
+        """
         is_nothing = self.budget is not None and nonnegative_fraction(self.budget, "budget") == 0
         return is_nothing and not self._seller().split_cost
 
