@@ -304,7 +304,7 @@ def _verdict(report: dict[str, Any]) -> str:
         ending, otherwise = "_unpruned", "unpruned"
         of, measured = ("within the budget", "error") if report["budget"] else ("of the forest", "total cost")
         proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {report['gap']:.2g}."
-    budget = f"budget {as_given(float(Fraction(report['budget'])))}; " if report["budget"] else ""
+    budget = f"budget {as_given(Fraction(report['budget']))}; " if report["budget"] else ""
     return (
         f"{unused}An example costs {plain(report['cost'])} on average ({budget}{otherwise} "
         f"{plain(report[f'cost{ending}'])}) at {report['measure']} {report['error']:.4f} ({otherwise} "
@@ -317,7 +317,7 @@ def _coin(report: dict[str, Any]) -> str:
     """Point to a coin between two choices, where that is much better."""
     if "mixture_gain" not in report:
         return ""
-    command = f"ipforest predict --mixture {as_given(float(Fraction(report['budget'])))}"
+    command = f"ipforest predict --mixture {as_given(Fraction(report['budget']))}"
     gain = f"{report['mixture_gain']:.0%}"
     return f"\nA coin between two choices, `{command}`, loses {gain} less on the rows held out."
 

@@ -22,6 +22,7 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, 
 from ipforest._internal.examples import FLOATS, require_rows_in_order, validated
 from ipforest._internal.feature_names import column_names, in_pandas, known_to_scikit_learn
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest._internal.words import as_given
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of
 from ipforest.choosing.frontier import Frontier
 from ipforest.choosing.measures import name_of
@@ -289,7 +290,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
     @property
     def _aim(self) -> str:
         """What the model was chosen for, in words."""
-        budget = "no budget" if self.budget is None else f"budget {self.budget}"
+        budget = "no budget" if self.budget is None else f"budget {as_given(self.budget)}"
         if self._least_total:
             return f"least {TOTAL_COST}, {budget}"
         return budget if self.scoring is None else f"best {name_of(self.scoring)}, {budget}"
@@ -543,7 +544,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         if safe is None:
             raise ValueError(
                 f"budget: expected one that a model keeps with confidence {confidence} on {n_samples} examples, got "
-                f"{budget}; give more examples, a larger budget or less confidence"
+                f"{as_given(budget)}; give more examples, a larger budget or less confidence"
             )
         return safe
 
@@ -647,7 +648,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         return float(max(1 - ((1 - mixed.share) * cheap + mixed.share * costly) / alone, 0.0))
 
     def _hint_at_mixture(self, gain: float) -> str:
-        return f"mixture({self.budget}), a coin between two choices, loses {gain:.0%} less"
+        return f"mixture({as_given(self.budget)}), a coin between two choices, loses {gain:.0%} less"
 
     def _another(self, **choice: object) -> Self:
         check_is_fitted(self)
