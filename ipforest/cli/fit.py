@@ -273,8 +273,9 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     if is_pruned:
         report["gap"] = float(bought.gap_)
     whole = bought.at_lambda(0).set_params(max_cost=None) if is_pruned else bought.at_budget(None)
-    gain = bought.mixture_gain_on(columns, y)
-    if gain and bought.measured(columns, y).is_beyond_chance(gain):
+    alone = bought.measured(columns, y)
+    gain = bought._gain_over(alone, columns, y)
+    if alone.is_beyond_chance(gain):
         report["mixture_gain"] = gain
     for ending, measured in (("", bought), ("_unpruned" if is_pruned else "_without_budget", whole)):
         report[f"error{ending}"] = 1 - measured.score(columns, y)

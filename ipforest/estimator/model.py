@@ -264,8 +264,8 @@ class BudgetedModel(_Keeper, BaseEstimator):
             Error, or for regression mean squared error and R^2, and cost, with intervals of 95 per cent: Wilson's, and
             a mean's with its standard error.
         """
-        units = self._units_that_bring()
-        return self._described(self.measured(X, y), self.mixture_gain_on(X, y), X is None, units, n_units)
+        units, measured = self._units_that_bring(), self.measured(X, y)
+        return self._described(measured, self._gain_over(measured, X, y), X is None, units, n_units)
 
     def _units_that_bring(self) -> list[Unit]:
         """List the units that bring features."""
@@ -641,7 +641,11 @@ class BudgetedModel(_Keeper, BaseEstimator):
         X, y : arrays, optional
             Test examples; see `measured`.
         """
-        if self.mixture_gain == 0 or (alone := self.measured(X, y).loss) == 0:
+        return self._gain_over(self.measured(X, y), X, y) if self.mixture_gain else 0.0
+
+    def _gain_over(self, measured: Measurement, X: npt.ArrayLike | None, y: npt.ArrayLike | None) -> float:
+        """By which share of the loss the mixture is better on the examples on which this model was measured."""
+        if self.mixture_gain == 0 or (alone := measured.loss) == 0:
             return 0.0
         mixed = self.mixture(self.budget)
         cheap, costly = (model.measured(X, y).loss for model in (mixed.cheap, mixed.costly))

@@ -430,10 +430,12 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
 
     def summary(self, X: Any = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
         """Describe what was chosen, from what, and what it comes to; see `BudgetedModel.summary`."""
-        named = self.table_columns.named
-        units = [replace(unit, name=named(unit.features)) for unit in self.estimator_._units_that_bring()]
-        measured, gain = self.measured(X, y), self.mixture_gain_on(X, y)
-        return str(self.estimator_._described(measured, gain, X is None, units, n_units))
+        check_is_fitted(self)
+        inner, named = self.estimator_, self.table_columns.named
+        units = [replace(unit, name=named(unit.features)) for unit in inner._units_that_bring()]
+        computed = None if X is None else self._transformed(X)
+        measured = inner.measured(computed, y)
+        return str(inner._described(measured, inner._gain_over(measured, computed, y), X is None, units, n_units))
 
     def as_pipeline(self) -> Pipeline:
         """Return the fitted model as a scikit-learn pipeline, which shares its parts."""

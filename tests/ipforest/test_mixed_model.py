@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
 from ipforest.choosing.frontier import Frontier
+from ipforest.estimator.measurement import Measurement
 from ipforest.estimator.mixed_model import MixedModel
 from tests.budgeted_estimators import CLASSIFIERS, REGRESSORS
 
@@ -121,6 +122,23 @@ def test_a_model_says_by_how_much_a_mixture_is_better(one_costly_test: NestedCas
     assert model.mixture_gain == pytest.approx(1 - best / losses[costs <= 12].min())
     assert model.mixture_gain > 0.3
     assert f"mixture(12), a coin between two choices, loses {model.mixture_gain:.0%} less" in model.summary()
+
+
+def test_a_summary_measures_the_model_once(one_costly_test: NestedCascade, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = one_costly_test.at_budget(20)
+    table = np.random.default_rng(1).normal(size=(100, 2))
+    budgets, measured = [], NestedCascade.measured
+
+    def counted(self: NestedCascade, *examples: np.ndarray) -> Measurement:
+        budgets.append(self.budget)
+        return measured(self, *examples)
+
+    monkeypatch.setattr(NestedCascade, "measured", counted)
+    model.summary(table, table[:, 1] > 1.3)
+    with pytest.warns(UserWarning, match="nothing is bought within 12"):
+        other = one_costly_test.at_budget(12)
+    assert "mixture(12)" in other.summary(table, table[:, 1] > 1.3)
+    assert budgets == [20, 12, *_budgets_of(other.mixture(12))]
 
 
 @pytest.mark.filterwarnings("ignore:budget. nothing is bought")
