@@ -15,6 +15,7 @@ from ipforest._internal.arrays import Array, Int32Array, checked_array, read_onl
 from ipforest._internal.kernels import clock
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import records_to_csv
+from ipforest._internal.words import as_given
 from ipforest.instance import PruningInstance
 from ipforest.maxflow.network import Lambda
 from ipforest.maxflow.path_flow import PathFlow
@@ -225,7 +226,8 @@ class PruningPath:
         index = next((i for i, cost in enumerate(self.costs) if cost <= limit), None)
         if index is None:
             raise ValueError(
-                f"budget: expected at least {float(self.costs[-1]):.6g}, the cost of the cheapest pruning, got {limit}"
+                f"budget: expected at least {as_given(self.costs[-1])}, the cost of the cheapest pruning, got "
+                f"{as_given(limit)}"
             )
         error, cost = self.errors[index], self.costs[index]
         mixture: Mixture = ((Fraction(1), self.pruning_at(index)),)

@@ -19,9 +19,9 @@ def plain(value: float, digits: int = 4) -> str:
     return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text
 
 
-def as_given(value: float) -> str:
-    """Write a price or a budget with the digits that users give: 1120.5, where `plain` writes 1120."""
-    return plain(value, 9)
+def as_given(value: Any) -> str:
+    """Write a price or a budget with the digits that users give: 1120.5, where `plain` writes 1120; a text stays."""
+    return value if isinstance(value, str) else plain(float(value), 9)
 
 
 def hint_at_comma(value: object) -> str:

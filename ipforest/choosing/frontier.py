@@ -10,7 +10,7 @@ import numpy as np
 
 from ipforest._internal.arrays import FloatArray, IntArray, one_line, read_only
 from ipforest._internal.rational import nonnegative_fraction
-from ipforest._internal.words import plain
+from ipforest._internal.words import as_given, plain
 from ipforest.walks.purse import spending_limit
 
 __all__ = ["Frontier", "Mix"]
@@ -130,7 +130,9 @@ class Frontier:
         allowed = np.flatnonzero(self.cost <= spending_limit(budget))
         if allowed.size == 0:
             least = f"{self.cost.min():.6g}"
-            raise ValueError(f"budget: expected at least {least}, the cost of the cheapest model, got {budget}")
+            raise ValueError(
+                f"budget: expected at least {least}, the cost of the cheapest model, got {as_given(budget)}"
+            )
         return int(allowed[np.lexsort((self.cost[allowed], self.criterion[allowed]))[0]])
 
     def mixture(self, budget: object | None) -> Mix:

@@ -273,8 +273,9 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     if is_pruned:
         report["gap"] = float(bought.gap_)
     whole = bought.at_lambda(0).set_params(max_cost=None) if is_pruned else bought.at_budget(None)
-    gain = bought.mixture_gain_on(columns, y)
-    if gain and bought.measured(columns, y).is_beyond_chance(gain):
+    alone = bought.measured(columns, y)
+    gain = bought._gain_over(alone, columns, y)
+    if alone.is_beyond_chance(gain):
         report["mixture_gain"] = gain
     for ending, measured in (("", bought), ("_unpruned" if is_pruned else "_without_budget", whole)):
         report[f"error{ending}"] = 1 - measured.score(columns, y)
@@ -304,7 +305,7 @@ def _verdict(report: dict[str, Any]) -> str:
         ending, otherwise = "_unpruned", "unpruned"
         of, measured = ("within the budget", "error") if report["budget"] else ("of the forest", "total cost")
         proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {report['gap']:.2g}."
-    budget = f"budget {as_given(float(Fraction(report['budget'])))}; " if report["budget"] else ""
+    budget = f"budget {as_given(Fraction(report['budget']))}; " if report["budget"] else ""
     return (
         f"{unused}An example costs {plain(report['cost'])} on average ({budget}{otherwise} "
         f"{plain(report[f'cost{ending}'])}) at {report['measure']} {report['error']:.4f} ({otherwise} "
@@ -317,7 +318,7 @@ def _coin(report: dict[str, Any]) -> str:
     """Point to a coin between two choices, where that is much better."""
     if "mixture_gain" not in report:
         return ""
-    command = f"ipforest predict --mixture {as_given(float(Fraction(report['budget'])))}"
+    command = f"ipforest predict --mixture {as_given(Fraction(report['budget']))}"
     gain = f"{report['mixture_gain']:.0%}"
     return f"\nA coin between two choices, `{command}`, loses {gain} less on the rows held out."
 

@@ -95,7 +95,8 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
     """
     check_is_fitted(model)
     if isinstance(model, BudgetedPipeline):
-        return document_of(model.estimator_) | {"table": table_of(model)}
+        inner = document_of(model.estimator_)
+        return inner | {"table": table_of(model, inner["table"]["codings"])}
     _check_exportable(model)
     seller, (policy, calibrations) = model._seller(), _calibrations(model.policy())
     purse = seller.purse(model._cap)

@@ -20,10 +20,11 @@ ITSELF = "itself"
 """Stands for a number that stays as it is."""
 
 
-def table_of(model: BudgetedPipeline) -> dict[str, Any]:
+def table_of(model: BudgetedPipeline, inner: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Describe how a pipeline computes what its estimator sees, as ``schema.json`` says.
 
-    Each category that an encoder knows, one that it does not know, and a gap are given to the pipeline.
+    Each category that an encoder knows, one that it does not know, and a gap are given to the pipeline. ``inner`` has
+    the categories that the estimator knows itself, of features that are handed on to it; see `features_alone`.
 
     Raises
     ------
@@ -35,7 +36,7 @@ def table_of(model: BudgetedPipeline) -> dict[str, Any]:
     columns = model.table_columns
     codings: dict[str, dict[str, Any]] = {}
     for column in sorted(set(sources)):
-        codings |= _codings(columns, column, known[column])
+        codings |= _codings(columns, column, known[column], inner)
     return {"columns": [*columns.names], "source": sources, "codings": codings}
 
 
@@ -56,14 +57,18 @@ def features_alone(n_features: int, categories: Mapping[int, Sequence[Any]]) -> 
     return {"columns": features, "source": features, "codings": codings}
 
 
-def _codings(columns: TableColumns, column: int, names: Sequence[Any]) -> dict[str, dict[str, Any]]:
+def _codings(
+    columns: TableColumns, column: int, names: Sequence[Any], inner: Mapping[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
     """Describe what is computed from one column, feature by feature."""
     told = [_computed(columns, column, name) for name in names]
     missing, others = _computed(columns, column, None), None
     if names and not isinstance(getattr(columns.row, "dtypes", {}).get(columns.name(column)), pd.CategoricalDtype):
         others = _computed(columns, column, _unknown_to(names))
     return {
-        str(feature): {
+        str(feature): inner[str(feature)]
+        if not names and str(feature) in inner
+        else {
             "names": [_plain(name) for name in names],
             "numbers": [None if each is None else _written(each[feature]) for each in told],
             "missing": None if missing is None else _written(missing[feature]),

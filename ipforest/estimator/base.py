@@ -376,6 +376,27 @@ class FittedWithWeights(BudgetedEstimator):
         """Whether examples are held out where none are given for that."""
         return True
 
+    def _warn_if_nothing_is_bought(self, cost: float, better: FloatArray, advice: str = "") -> None:
+        """Warn where the choice pays nothing within a positive budget.
+
+        Parameters
+        ----------
+        cost : float
+            Of the choice.
+        better : ndarray of float64
+            Costs of what loses less.
+        advice : str
+            What may help where nothing is known that loses less; without it, that is no reason to warn.
+        """
+        if self.budget is None or self._least_total or cost > 0:
+            return
+        if better.size:
+            advice = f"the cheapest model that is better costs {better.min():.6g}"
+            if (gain := self.mixture_gain) >= 0.01:
+                advice = f"{advice}; {self._hint_at_mixture(gain)} on held-out examples"
+        if advice:
+            warn_if_nothing_is_bought(self.budget, cost, advice)
+
 
 def warn_if_nothing_is_bought(budget: object, cost: float, advice: str) -> None:
     """Warn that a model pays nothing though its budget is positive.

@@ -22,6 +22,7 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, 
 from ipforest._internal.examples import FLOATS, require_rows_in_order, validated
 from ipforest._internal.feature_names import column_names, in_pandas, known_to_scikit_learn
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest._internal.words import as_given
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of
 from ipforest.choosing.frontier import Frontier
 from ipforest.choosing.measures import name_of
@@ -263,8 +264,8 @@ class BudgetedModel(_Keeper, BaseEstimator):
             Error, or for regression mean squared error and R^2, and cost, with intervals of 95 per cent: Wilson's, and
             a mean's with its standard error.
         """
-        units = self._units_that_bring()
-        return self._described(self.measured(X, y), self.mixture_gain_on(X, y), X is None, units, n_units)
+        units, measured = self._units_that_bring(), self.measured(X, y)
+        return self._described(measured, self._gain_over(measured, X, y), X is None, units, n_units)
 
     def _units_that_bring(self) -> list[Unit]:
         """List the units that bring features."""
@@ -289,7 +290,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
     @property
     def _aim(self) -> str:
         """What the model was chosen for, in words."""
-        budget = "no budget" if self.budget is None else f"budget {self.budget}"
+        budget = "no budget" if self.budget is None else f"budget {as_given(self.budget)}"
         if self._least_total:
             return f"least {TOTAL_COST}, {budget}"
         return budget if self.scoring is None else f"best {name_of(self.scoring)}, {budget}"
@@ -543,7 +544,7 @@ class BudgetedModel(_Keeper, BaseEstimator):
         if safe is None:
             raise ValueError(
                 f"budget: expected one that a model keeps with confidence {confidence} on {n_samples} examples, got "
-                f"{budget}; give more examples, a larger budget or less confidence"
+                f"{as_given(budget)}; give more examples, a larger budget or less confidence"
             )
         return safe
 
@@ -583,7 +584,11 @@ class BudgetedModel(_Keeper, BaseEstimator):
 
     @property
     def _may_spend_nothing(self) -> bool:
-        """Whether the budget is 0, so that no example may pay; tests that each cost something know no cap."""
+        """Whether the budget is 0, so that no example may pay.
+
+        Where each test costs something, no cap is needed: what costs nothing on one example tests nothing on any, as
+        all examples have their first test in common.
+        """
         is_nothing = self.budget is not None and nonnegative_fraction(self.budget, "budget") == 0
         return is_nothing and not self._seller().split_cost
 
@@ -636,14 +641,18 @@ class BudgetedModel(_Keeper, BaseEstimator):
         X, y : arrays, optional
             Test examples; see `measured`.
         """
-        if self.mixture_gain == 0 or (alone := self.measured(X, y).loss) == 0:
+        return self._gain_over(self.measured(X, y), X, y) if self.mixture_gain else 0.0
+
+    def _gain_over(self, measured: Measurement, X: npt.ArrayLike | None, y: npt.ArrayLike | None) -> float:
+        """By which share of the loss the mixture is better on the examples on which this model was measured."""
+        if self.mixture_gain == 0 or (alone := measured.loss) == 0:
             return 0.0
         mixed = self.mixture(self.budget)
         cheap, costly = (model.measured(X, y).loss for model in (mixed.cheap, mixed.costly))
         return float(max(1 - ((1 - mixed.share) * cheap + mixed.share * costly) / alone, 0.0))
 
     def _hint_at_mixture(self, gain: float) -> str:
-        return f"mixture({self.budget}), a coin between two choices, loses {gain:.0%} less"
+        return f"mixture({as_given(self.budget)}), a coin between two choices, loses {gain:.0%} less"
 
     def _another(self, **choice: object) -> Self:
         check_is_fitted(self)

@@ -21,8 +21,8 @@ from ipforest._internal.arrays import Array
 from ipforest._internal.examples import Labelled, weights_for
 from ipforest._internal.progress import progress_bar
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.categories import FROM_DTYPE, is_from_dtype
-from ipforest.ensemble.libraries import read, require_trained_categories
+from ipforest.ensemble.categories import FROM_DTYPE, WholeCategories, is_from_dtype
+from ipforest.ensemble.libraries import read, require_trained_categories, trained_categories
 from ipforest.ensemble.sklearn_trees import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_estimator
@@ -196,6 +196,17 @@ class ManyFrontiers(JointFrontier):
             members = self._members_of(model, validation)
             yield from (member._replace(source=type(model).__name__) for member in members)
         self.left_out_ = tuple(work.left_out)
+        self._miss_fractions()
+
+    def _miss_fractions(self) -> None:
+        """Take numbers with a fraction for missing where all models take a column for categories, and one does so."""
+        own = set(self.categories_.columns)
+        learnt = [trained_categories(each) for each in self.estimators_ if not isinstance(each, BudgetedEstimator)]
+        whole = {column for each in learnt for column in each.whole}.intersection(*(each.columns for each in learnt))
+        if len(learnt) < len(self.estimators_):
+            whole &= own
+        if whole and whole >= own:
+            self.categories_ = WholeCategories(tuple(sorted(whole)), self.categories_.names)
 
     def _fit_one(self, model: Any, training: Labelled, validation: Labelled, given: Given, work: Work) -> None:
         weight = None if (training.weight == 1).all() else training.weight

@@ -21,7 +21,6 @@ from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import FROM_DTYPE, Categories
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator.base import warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_integer
 from ipforest.estimator.given import Given
 from ipforest.estimator.predicting import Ready
@@ -312,8 +311,8 @@ class JointFrontier(MemberEstimator):
 
     def _choose(self) -> None:
         super()._choose()
-        if not self._least_total:
-            self._warn_if_nothing_is_bought()
+        cost = self.frontier_.cost
+        self._warn_if_nothing_is_bought(float(cost[self.choice_]), cost[self.choice_ + 1 :])
 
     @property
     def trees_(self) -> TreesInOrder | StagesInOrder:
@@ -324,14 +323,6 @@ class JointFrontier(MemberEstimator):
     @property
     def _price_of_loss(self) -> float:
         return 1.0 if self.class_costs_ is None else price_of_a_mistake(self.class_costs_)
-
-    def _warn_if_nothing_is_bought(self) -> None:
-        cost, following = self.frontier_.cost[self.choice_], self.frontier_.cost[self.choice_ + 1 :]
-        if self.budget is not None and cost == 0 and following.size:
-            advice = f"the cheapest model that is better costs {following[0]:.6g}"
-            if self.mixture_gain:
-                advice = f"{advice}; {self._hint_at_mixture(self.mixture_gain)} on held-out examples"
-            warn_if_nothing_is_bought(self.budget, float(cost), advice)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

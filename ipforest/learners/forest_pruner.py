@@ -14,6 +14,7 @@ from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
 from ipforest._internal.feature_names import column_names
 from ipforest._internal.rational import as_fraction, nonnegative_fraction, time_limit_seconds
+from ipforest._internal.words import as_given
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
@@ -332,8 +333,8 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         cost = self.instance_.evaluate(pruning)[1]
         if cost > spending_limit(self.budget):
             raise ValueError(
-                f"_choose_pruning: expected to get a pruning within the budget {self.budget}, got one that costs "
-                f"{float(cost):.6g}"
+                f"_choose_pruning: expected to get a pruning within the budget {as_given(self.budget)}, got one that "
+                f"costs {as_given(cost)}"
             )
         self.pruning_ = pruning
         self.pruned_ = self._pruned()

@@ -9,7 +9,14 @@ from ipforest.session.on_demand import AsyncFetch, Demand, Fetch, buy_on_demand,
 from ipforest.session.one_example import Purchase, Session
 from ipforest.session.seller import Seller, Unit
 from ipforest.session.sessions import Request, Sessions
-from ipforest.session.told import Known, told_by_unit
+from ipforest.session.told import (
+    Known,
+    cells_of_unit,
+    require_column_order,
+    told_by_unit,
+    told_features,
+    without_absent,
+)
 
 __all__ = [
     "AsyncFetch",
@@ -24,5 +31,9 @@ __all__ = [
     "Unit",
     "buy_on_demand",
     "buy_on_demand_async",
+    "cells_of_unit",
+    "require_column_order",
     "told_by_unit",
+    "told_features",
+    "without_absent",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,41 @@ import numpy.typing as npt
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, require_function
 from ipforest.policy import Rows
 from ipforest.session.seller import Unit
-from ipforest.session.sessions import Request, Sessions
+from ipforest.session.sessions import Request
 
-__all__ = ["AsyncFetch", "Demand", "Fetch", "buy_on_demand", "buy_on_demand_async"]
+__all__ = ["AsyncFetch", "Demand", "Fetch", "Purchasing", "buy_on_demand", "buy_on_demand_async"]
 
 Fetch: TypeAlias = Callable[[Unit, Rows], npt.ArrayLike]
 AsyncFetch: TypeAlias = Callable[[Unit, Rows], Awaitable[npt.ArrayLike]]
+
+
+class Purchasing(Protocol):
+    """What buys for many examples at once, as `ipforest.session.Sessions` do."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of examples."""
+
+    @property
+    def outputs(self) -> FloatArray:
+        """What is predicted from what is known so far, shape (n_samples, n_outputs)."""
+
+    @property
+    def paid(self) -> FloatArray:
+        """What each example has paid, shape (n_samples,)."""
+
+    @property
+    def bought(self) -> BoolArray:
+        """What each example has paid for, shape (n_samples, n_features)."""
+
+    def labels(self, outputs: FloatArray) -> Array:
+        """Turn `outputs` into predictions, shape (n_samples,)."""
+
+    def requests(self, among: BoolArray | None = None) -> list[Request]:
+        """Say what to buy now."""
+
+    def tell(self, unit: Unit, rows: npt.ArrayLike, values: npt.ArrayLike) -> None:
+        """Give the values of a unit that these examples want."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,18 +69,18 @@ class Demand:
     bought: BoolArray
 
     @classmethod
-    def of(cls, sessions: Sessions) -> Self:
+    def of(cls, sessions: Purchasing) -> Self:
         """Read off sessions that have ended."""
         outputs = sessions.outputs
         return cls(sessions.labels(outputs), outputs, sessions.paid, sessions.bought)
 
 
-def buy_on_demand(sessions: Sessions, fetch: Fetch) -> Demand:
+def buy_on_demand(sessions: Purchasing, fetch: Fetch) -> Demand:
     """End sessions, round by round: fetch each unit that is wanted for all examples that want it.
 
     Parameters
     ----------
-    sessions : Sessions
+    sessions : Purchasing
     fetch : callable (unit, rows) -> array, shape (n_rows,) or (n_rows, n_features_of_the_unit)
         What `Sessions.tell` takes.
 
@@ -69,12 +98,12 @@ def buy_on_demand(sessions: Sessions, fetch: Fetch) -> Demand:
     return Demand.of(sessions)
 
 
-async def buy_on_demand_async(sessions: Sessions, fetch: AsyncFetch) -> Demand:
+async def buy_on_demand_async(sessions: Purchasing, fetch: AsyncFetch) -> Demand:
     """End sessions as `buy_on_demand` does, without waiting for one fetch before asking for what others want.
 
     Parameters
     ----------
-    sessions : Sessions
+    sessions : Purchasing
     fetch : coroutine function (unit, rows) -> array
 
     Returns

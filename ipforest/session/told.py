@@ -15,7 +15,15 @@ from ipforest._internal.examples import DATES
 from ipforest._internal.feature_names import column_names
 from ipforest.session.seller import Unit
 
-__all__ = ["Known", "require_column_order", "told_by_unit", "told_features", "told_of_unit", "without_absent"]
+__all__ = [
+    "Known",
+    "cells_of_unit",
+    "require_column_order",
+    "told_by_unit",
+    "told_features",
+    "told_of_unit",
+    "without_absent",
+]
 
 Known: TypeAlias = Mapping[Any, Any]
 
@@ -112,6 +120,20 @@ def told_of_unit(unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> t
     ValueError
         The values are of another shape, or dates.
     """
+    told, absent = cells_of_unit(unit, shape, values)
+    if told.dtype.kind in "mM":
+        raise ValueError(f"{unit}: expected numbers, got dtype {told.dtype}; {DATES}")
+    return told, absent
+
+
+def cells_of_unit(unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> tuple[Array, BoolArray]:
+    """Read cells of any type that were told of a unit, as `told_of_unit` reads numbers.
+
+    Raises
+    ------
+    ValueError
+        The cells are of another shape.
+    """
     try:
         told, absent = without_absent(values)
     except ValueError:
@@ -124,8 +146,6 @@ def told_of_unit(unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> t
         else:
             got = f"shape {told.shape}"
         raise ValueError(_wrong_shape(unit, shape, got))
-    if told.dtype.kind in "mM":
-        raise ValueError(f"{unit}: expected numbers, got dtype {told.dtype}; {DATES}")
     return told.reshape(shape), absent.reshape(shape)
 
 

@@ -163,11 +163,18 @@ class StoppedEstimator(MemberEstimator):
         paths: StoppingPaths = self._chosen.paths
         return paths
 
-    def _take_best(self, candidates: Sequence[Member]) -> None:
-        """Take the first candidate, rule and level of least error, or cost and error, within the budget."""
+    def _take_best(self, candidates: Sequence[Member], advice: str = "") -> None:
+        """Take the candidate, rule and level of least error, or cost and error, within the budget.
+
+        Of equals it is the cheapest. ``advice`` is for where nothing is bought, and none of the candidates is better.
+        """
         ways = [(candidate, learnt) for candidate in candidates for learnt in candidate.learnt]
         offers = [self._as_chosen_by(learnt.curve.frontier) for _, learnt in ways]
         levels = [offer.within(self.budget) for offer in offers]
-        best = int(np.argmin([offer.criterion[level] for offer, level in zip(offers, levels, strict=True)]))
+        taken = [(offer.criterion[level], offer.cost[level]) for offer, level in zip(offers, levels, strict=True)]
+        best = min(range(len(ways)), key=taken.__getitem__)
+        least, cost = taken[best]
+        better = np.concatenate([offer.cost[offer.criterion < least] for offer in offers])
+        self._warn_if_nothing_is_bought(float(cost), better, advice)
         self._chosen, (self.rule_, self.curve_) = ways[best]
         self.level_ = float(self.curve_.level[levels[best]])

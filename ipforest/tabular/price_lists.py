@@ -31,6 +31,7 @@ from ipforest._internal.json_text import read_json
 from ipforest._internal.measured_numbers import as_decimal
 from ipforest._internal.rational import as_fraction, nonnegative_fraction
 from ipforest._internal.records import records_to_csv
+from ipforest._internal.words import as_given
 from ipforest.costs import NO_GROUP, FeatureCosts
 from ipforest.tabular.name_matching import closest, folded, matched_names
 from ipforest.tabular.numerals import is_written_number, notations
@@ -111,8 +112,8 @@ class PriceList:
             first = first_of_group.setdefault(row.group, row) if row.group is not None else row
             if row.discount != first.discount:
                 raise ValueError(
-                    f"{row.where}: expected the discount of group {row.group!r}, {first.discount} as in {first.where}, "
-                    f"got {row.discount}"
+                    f"{row.where}: expected the discount of group {row.group!r}, {as_given(first.discount)} as in "
+                    f"{first.where}, got {as_given(row.discount)}"
                 )
 
     def _check_spelling_of_groups(self) -> None:
@@ -512,7 +513,8 @@ def _row(where: str, record: Mapping[str, Any]) -> Row:
     if group is None:
         later = _price(where, "cost_in_group", cells.get("cost_in_group", cost))
         if later != cost:
-            raise ValueError(f"{where}: expected a group with cost_in_group {later} and cost {cost}, got none")
+            told = f"cost_in_group {as_given(later)} and cost {as_given(cost)}"
+            raise ValueError(f"{where}: expected a group with {told}, got none")
         return Row(where, feature, cost, None, cost, delayed)
     if "cost_in_group" not in cells:
         raise ValueError(
@@ -521,7 +523,7 @@ def _row(where: str, record: Mapping[str, Any]) -> Row:
         )
     later = _price(where, "cost_in_group", cells["cost_in_group"])
     if later > cost:
-        raise ValueError(f"{where}: expected cost_in_group of at most the cost {cost}, got {later}")
+        raise ValueError(f"{where}: expected cost_in_group of at most the cost {as_given(cost)}, got {as_given(later)}")
     return Row(where, feature, cost, group, later, delayed)
 
 

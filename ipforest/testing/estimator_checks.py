@@ -426,7 +426,7 @@ def _check_copies_do_the_same(subject: _Subject) -> None:
         _require_same(_told(other, X), _told(model, X), name)
         if subject.budgets:
             told = _told(subject.at(BUDGETS[3]), X)
-            _require_same(_told(other.at_budget(BUDGETS[3]), X), told, f"another budget of {name}")
+            _require_same(_told(_at(other, BUDGETS[3]), X), told, f"another budget of {name}")
 
 
 def _check_the_unit_of_prices_does_not_matter(subject: _Subject) -> None:

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, checked_count
 from ipforest._internal.examples import require_rows_in_order
 from ipforest._internal.feature_names import column_names, in_pandas, known_to_scikit_learn, positions_by_name
 from ipforest._internal.records import object_of
@@ -28,12 +28,12 @@ from ipforest.estimator.measurement import Measurement
 from ipforest.estimator.mixed_model import MixedModel
 from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
-from ipforest.session import Known
+from ipforest.session import AsyncFetch, Demand, Fetch, Known, buy_on_demand, buy_on_demand_async
 from ipforest.tabular.preprocessing import categories_of, source_columns
 from ipforest.wrappers.table_columns import TableColumns, mixed_row, plain_row, row_of
-from ipforest.wrappers.table_session import TableSession
+from ipforest.wrappers.table_session import TableSession, TableSessions, known_cells
 
-__all__ = ["BudgetedPipeline", "TableSession", "parted"]
+__all__ = ["BudgetedPipeline", "TableSession", "TableSessions", "parted"]
 
 
 class BudgetedPipeline(AroundEstimator, BaseEstimator):
@@ -330,6 +330,66 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         cells = columns.computed({columns.place(name): value for name, value in known.items()}) if known else {}
         return TableSession(columns, self.estimator_.session(cells, max_cost, max_rounds))
 
+    def sessions(
+        self, n: int, known: Known | None = None, max_cost: object | None = None, max_rounds: int | None = None
+    ) -> TableSessions:
+        """Start buying the columns of many examples at once.
+
+        Parameters
+        ----------
+        n : int
+            Number of examples.
+        known : mapping, optional
+            Cells that are free, shape (n,) or one for all, by name or number of a column of the table.
+        max_cost, max_rounds : number and int, optional
+            As in `session`.
+        """
+        check_is_fitted(self)
+        n, columns = checked_count(n, "n"), self.table_columns
+        sessions = self.estimator_.sessions(n, known_cells(columns, known, n), max_cost, max_rounds)
+        return TableSessions(columns, sessions, self.estimator_.costs_)
+
+    def predict_on_demand(
+        self,
+        fetch: Fetch,
+        n: int,
+        known: Known | None = None,
+        max_cost: object | None = None,
+        max_rounds: int | None = None,
+    ) -> Demand:
+        """Predict examples whose columns are fetched only when they are wanted, those of a round together.
+
+        Parameters
+        ----------
+        fetch : callable (unit, rows) -> array or DataFrame, shape (n_rows,) or (n_rows, n_columns_of_the_unit)
+            Gives the cells of the columns ``unit.features`` of the examples ``rows``, as they stand in the table; see
+            `TableSessions.tell`.
+        n, known, max_cost, max_rounds
+            As in `sessions`.
+
+        Returns
+        -------
+        Demand
+            Predictions, and what was paid and bought, of the table's columns.
+
+        Raises
+        ------
+        ValueError
+            ``fetch`` gives cells of another shape, or such as the preprocessing does not take.
+        """
+        return buy_on_demand(self.sessions(n, known, max_cost, max_rounds), fetch)
+
+    async def predict_on_demand_async(
+        self,
+        fetch: AsyncFetch,
+        n: int,
+        known: Known | None = None,
+        max_cost: object | None = None,
+        max_rounds: int | None = None,
+    ) -> Demand:
+        """Predict as `predict_on_demand` does, with a coroutine function whose waits overlap."""
+        return await buy_on_demand_async(self.sessions(n, known, max_cost, max_rounds), fetch)
+
     def resume(self, saved: str) -> TableSession:
         """Go on with a session that `TableSession.to_json` wrote."""
         check_is_fitted(self)
@@ -370,10 +430,12 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
 
     def summary(self, X: Any = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
         """Describe what was chosen, from what, and what it comes to; see `BudgetedModel.summary`."""
-        named = self.table_columns.named
-        units = [replace(unit, name=named(unit.features)) for unit in self.estimator_._units_that_bring()]
-        measured, gain = self.measured(X, y), self.mixture_gain_on(X, y)
-        return str(self.estimator_._described(measured, gain, X is None, units, n_units))
+        check_is_fitted(self)
+        inner, named = self.estimator_, self.table_columns.named
+        units = [replace(unit, name=named(unit.features)) for unit in inner._units_that_bring()]
+        computed = None if X is None else self._transformed(X)
+        measured = inner.measured(computed, y)
+        return str(inner._described(measured, inner._gain_over(measured, computed, y), X is None, units, n_units))
 
     def as_pipeline(self) -> Pipeline:
         """Return the fitted model as a scikit-learn pipeline, which shares its parts."""

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
-from ipforest._internal.arrays import IntArray
+from ipforest._internal.arrays import Array, BoolArray, IntArray
 from ipforest._internal.feature_names import column_of, in_pandas
 from ipforest.tabular.name_matching import closest
 
@@ -80,12 +80,24 @@ class TableColumns:
         ValueError
             A cell is of another type than its column.
         """
-        row = self.row.copy()
-        for column, value in values.items():
-            row = _with_cell(row, column, value, self.name(column))
-        seen = np.asarray(self.encode(row), dtype=np.float64)[0]
+        found = self.computed_of_rows({column: [value] for column, value in values.items()}, 1)
+        return {feature: cells.tolist()[0] for feature, cells in found.items()}
+
+    def computed_of_rows(self, values: Mapping[int, Sequence[Any]], n: int) -> dict[int, Array]:
+        """Compute features as `computed` does, of n rows at once; cells and features are arrays of shape (n,).
+
+        Raises
+        ------
+        ValueError
+            A cell is of another type than its column.
+        """
+        rows = _repeated(self.row, n)
+        for column, cells in values.items():
+            rows = _with_cells(rows, column, cells, self.name(column))
+        seen = in_pandas(self.encode(rows))
+        told_none = {column: np.array([cell is None for cell in cells]) for column, cells in values.items()}
         return {
-            feature: None if values[source] is None and np.isnan(seen[feature]) else float(seen[feature])
+            feature: _with_none(_column(seen, feature), told_none[source])
             for feature, source in enumerate(self.sources.tolist())
             if source in values
         }
@@ -106,25 +118,70 @@ def mixed_row(X: Any) -> Any:
     return row
 
 
-def _with_cell(row: Any, column: int, value: Any, name: str) -> Any:
-    """Put a cell into a row, of the type of its column, which is float for what no integer holds."""
+def _repeated(row: Any, n: int) -> Any:
     if not isinstance(row, pd.DataFrame):
-        changed = np.array(row, dtype=object if np.asarray(row).dtype.kind in "OUS" else np.float64)
-        changed[0, column] = np.nan if value is None else value
-        return changed
-    missing = np.ndim(value) == 0 and pd.isna(value)
-    kind = row.dtypes.iloc[column]
+        return np.tile(row, (n, 1))
+    return row.iloc[np.zeros(n, dtype=np.int64)].reset_index(drop=True)
+
+
+def _column(seen: Any, feature: int) -> Array:
+    """Take what is computed as one feature: floats, or the words of a column of categories."""
+    if not isinstance(seen, pd.DataFrame):
+        return np.asarray(seen[:, feature], dtype=np.float64)
+    cells: pd.Series[Any] = seen.iloc[:, feature]
     try:
-        if isinstance(kind, pd.CategoricalDtype) and not missing and value not in kind.categories:
-            value = None
-        cells = pd.Series([np.nan if value is None else value], index=row.index)
-        is_float = (missing and kind.kind in "iub") or (kind.kind in "iu" and float(value) % 1 > 0)
-        typed = cells.astype(np.float64 if is_float else kind)
+        return np.asarray(cells.to_numpy(np.float64, na_value=np.nan))
     except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected a value of type {kind}, as in training, got {value!r}") from None
-    changed = row.copy()
-    changed.isetitem(column, typed)
+        return np.asarray(cells.to_numpy(object, na_value=np.nan))
+
+
+def _with_none(cells: Array, told_none: BoolArray) -> Array:
+    """Put None where None was told and nothing was computed in its place."""
+    absent = told_none & pd.isna(cells)
+    if not absent.any():
+        return cells
+    found = cells.astype(object)
+    found[absent] = None
+    return found
+
+
+def _with_cells(rows: Any, column: int, values: Sequence[Any], name: str) -> Any:
+    """Put cells into rows, of the type of their column, which is float for what no integer holds."""
+    if not isinstance(rows, pd.DataFrame):
+        changed = np.array(rows, dtype=object if np.asarray(rows).dtype.kind in "OUS" else np.float64)
+        changed[:, column] = [np.nan if value is None else value for value in values]
+        return changed
+    kind = rows.dtypes.iloc[column]
+    try:
+        typed = _typed(values, kind)
+    except (OverflowError, TypeError, ValueError):
+        wrong = next(value for value in values if not _fits(value, kind))
+        raise ValueError(f"{name}: expected a value of type {kind}, as in training, got {wrong!r}") from None
+    changed = rows.copy()
+    changed.isetitem(column, typed.set_axis(rows.index))
     return changed
+
+
+def _typed(values: Sequence[Any], kind: Any) -> pd.Series[Any]:
+    """Make a column of cells; what is no category of a type of categories is missing."""
+    is_missing = [value is None or (np.ndim(value) == 0 and pd.isna(value)) for value in values]
+    cells = pd.Series(
+        [np.nan if missing else value for value, missing in zip(values, is_missing, strict=True)], dtype=object
+    )
+    if isinstance(kind, pd.CategoricalDtype):
+        return cells.where(cells.isin(kind.categories)).astype(kind)
+    is_float = any(is_missing) and kind.kind in "iub"
+    is_float |= kind.kind in "iu" and any(float(value) % 1 > 0 for value in cells[~np.array(is_missing, dtype=bool)])
+    return cells.astype(np.float64 if is_float else kind)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Return whether a cell can be made to be of a type."""
+    try:
+        _typed([value], kind)
+    except (OverflowError, TypeError, ValueError):
+        return False
+    return True
 
 
 def plain_row(row: Any) -> Any:

@@ -8,12 +8,27 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ipforest.session import Purchase, Session, Unit, told_by_unit
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest.costs import FeatureCosts
+from ipforest.session import (
+    Known,
+    Purchase,
+    Request,
+    Session,
+    Sessions,
+    Unit,
+    cells_of_unit,
+    require_column_order,
+    told_by_unit,
+    told_features,
+    without_absent,
+)
 from ipforest.wrappers.table_columns import TableColumns
 
-__all__ = ["TableSession"]
+__all__ = ["TableSession", "TableSessions", "known_cells"]
 
 
 def _as_inside(name: str) -> Any:
@@ -49,14 +64,11 @@ class TableSession:
     def next_unit(self) -> Unit | None:
         """What the model wants to know next, with columns of the table as its features; None when it answers."""
         unit = self._session.next_unit
-        return None if unit is None else self._of_table(unit)
+        return None if unit is None else _of_table(self._columns, unit)
 
     def round(self) -> tuple[Unit, ...]:
         """List what to order now, with columns of the table as features; see `ipforest.session.Session.round`."""
-        return tuple(map(self._of_table, self._session.round()))
-
-    def _of_table(self, unit: Unit) -> Unit:
-        return Unit(unit.index, self._columns.named(unit.features), self._columns.of(unit.features))
+        return tuple(_of_table(self._columns, unit) for unit in self._session.round())
 
     def tell(self, value: Any, charged: bool | None = None) -> None:
         """Give what the next unit brought, or, as a mapping, several units of this round, as it stands in the table.
@@ -76,7 +88,7 @@ class TableSession:
         inner = self._session.round()
         if not inner:
             raise ValueError("session: expected a unit that is still wanted, got none; the model answers")
-        features = {self._of_table(unit): unit.features for unit in inner}
+        features = {_of_table(self._columns, unit): unit.features for unit in inner}
         cells = told_by_unit(tuple(features), value, self._columns.place, self._columns.name)
         computed = self._columns.computed({column: cell for each in cells.values() for column, cell in each.items()})
         for unit, each in cells.items():
@@ -128,6 +140,115 @@ class TableSession:
         """Write the session, so that `ipforest.BudgetedPipeline.resume` can go on another day."""
         cells = dict(cell for line in self.ledger for cell in line.values)
         return json.dumps(json.loads(self._session.to_json()) | {"cells": cells}, indent=2)
+
+
+class TableSessions:
+    """Sessions of many examples in the columns of a table; see `ipforest.session.Sessions`.
+
+    Made by `ipforest.BudgetedPipeline.sessions`.
+
+    Parameters
+    ----------
+    columns : TableColumns
+    sessions : Sessions
+        In the columns that the estimator sees.
+    costs : FeatureCosts
+        Prices of these columns.
+    """
+
+    def __init__(self, columns: TableColumns, sessions: Sessions, costs: FeatureCosts) -> None:
+        self._columns, self._sessions, self._costs = columns, sessions, costs
+        self._units = sessions._seller.units()
+
+    @property
+    def n_samples(self) -> int:
+        """Number of examples."""
+        return self._sessions.n_samples
+
+    @property
+    def outputs(self) -> FloatArray:
+        """Class probabilities, or targets as a column, from what is known so far, shape (n_samples, n_outputs)."""
+        return self._sessions.outputs
+
+    @property
+    def paid(self) -> FloatArray:
+        """What each example has paid, shape (n_samples,)."""
+        return self._sessions.paid
+
+    @property
+    def bought(self) -> BoolArray:
+        """The columns of the table that each example has paid for, shape (n_samples, n_columns)."""
+        return self._costs.bought(self._sessions.bought)
+
+    def labels(self, outputs: FloatArray) -> Array:
+        """Turn `outputs` into predictions, shape (n_samples,)."""
+        return self._sessions.labels(outputs)
+
+    def requests(self, among: BoolArray | None = None) -> list[Request]:
+        """Say what to buy now, with columns of the table as features; see `ipforest.session.Sessions.requests`."""
+        requests = self._sessions.requests(among)
+        return [Request(_of_table(self._columns, request.unit), request.rows) for request in requests]
+
+    def tell(
+        self, unit: Unit, rows: npt.ArrayLike, values: npt.ArrayLike, charged: bool | BoolArray | None = None
+    ) -> None:
+        """Give the cells of a unit that these examples want, as they stand in the table.
+
+        Parameters
+        ----------
+        unit : Unit
+        rows : array of int, shape (n_rows,)
+        values : array or DataFrame of cells, shape (n_rows,) or (n_rows, n_columns_of_the_unit)
+            None, or a masked entry, for what could not be had; NaN for what was bought but is missing, as in a table.
+        charged : bool, or ndarray of bool, shape (n_rows,), optional
+            Whether the unit is paid. By default it is, unless none of its values could be had.
+
+        Raises
+        ------
+        ValueError
+            The cells are of another shape or order, or the preprocessing does not take them.
+        """
+        require_column_order(unit, [*map(self._columns.name, unit.features)], values)
+        told, absent = cells_of_unit(unit, (np.size(rows), len(unit.features)), _array(values))
+        by_column = {column: _cells(told[:, place], absent[:, place]) for place, column in enumerate(unit.features)}
+        computed = self._columns.computed_of_rows(by_column, np.size(rows))
+        inner = self._units[unit.index]
+        brought = np.column_stack([computed[feature] for feature in inner.features])
+        self._sessions.tell(inner, rows, brought, np.asarray(~absent.all(axis=1) if charged is None else charged))
+
+
+def known_cells(columns: TableColumns, known: Known | None, n: int) -> dict[int, Array]:
+    """Compute, from columns of the table that are known of n examples, what the estimator sees of them.
+
+    Raises
+    ------
+    ValueError
+        There is no such column, or its cells are not one for all or one for each example.
+    """
+    cells = {}
+    for name, values in told_features(known):
+        column = columns.place(name)
+        told = [values] * n if np.ndim(values) == 0 else _cells(*without_absent(_array(values)))
+        if len(told) != n:
+            raise ValueError(f"{columns.name(column)}: expected a cell, or {n} cells, got {len(told)}")
+        cells[column] = told
+    return columns.computed_of_rows(cells, n) if cells and n else {}
+
+
+def _array(values: Any) -> Any:
+    """Take a list as an array of its cells, which NumPy would turn into texts where one is a text."""
+    return values if hasattr(values, "__array__") else np.array(values, dtype=object)
+
+
+def _cells(told: Array, absent: BoolArray) -> list[Any]:
+    """List cells of one column, dates of NumPy as pandas has them, and None where they could not be had."""
+    cells = pd.Series(told).astype(object)
+    return [None if gone else cell for cell, gone in zip(cells, absent, strict=True)]
+
+
+def _of_table(columns: TableColumns, unit: Unit) -> Unit:
+    """Return a unit with columns of the table as its features."""
+    return Unit(unit.index, columns.named(unit.features), columns.of(unit.features))
 
 
 def _plain(cell: Any) -> Any:

@@ -48,6 +48,19 @@ def test_costs_are_within_the_budget_and_rise_with_it(name: str) -> None:
     assert all(low <= high + 1e-9 for low, high in pairwise(paid))
 
 
+@pytest.mark.parametrize("name", ["BudgetPrune with a split cost", "CSCC of trees with a split cost"])
+def test_where_tests_cost_something_a_budget_of_nothing_tests_nothing(name: str) -> None:
+    """The first column is 0 in all examples that are paid for, so that none of these comes to what lies behind it."""
+    rare = np.column_stack([np.r_[np.zeros(110), np.ones(90)], X[:, 1:]])
+    others = np.random.default_rng(0).normal(size=(2000, 6))
+    for costs in ([0, 5, 5, 5, 5, 5], [0] * 6):
+        model = MAKERS[name](FeatureCosts(costs)).set_params(budget=0)
+        held_out = {"X_cost": rare[PROMISED]} if "X_cost" in inspect.signature(model.fit).parameters else {}
+        at = model.fit(rare, Y, **held_out)
+        assert at.cost(others).max() == at.cost(rare).max() == 0
+        assert at.session().next_unit is None
+
+
 @pytest.mark.parametrize(
     "name", ["BudgetBoost with a cap, alternating", "Adapt-Lin before nearest neighbours, with a cap"]
 )

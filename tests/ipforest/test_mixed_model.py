@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
 from ipforest.choosing.frontier import Frontier
+from ipforest.estimator.measurement import Measurement
 from ipforest.estimator.mixed_model import MixedModel
 from tests.budgeted_estimators import CLASSIFIERS, REGRESSORS
 
@@ -113,7 +114,9 @@ def one_costly_test() -> NestedCascade:
 
 
 def test_a_model_says_by_how_much_a_mixture_is_better(one_costly_test: NestedCascade) -> None:
-    model = one_costly_test.at_budget(12)
+    advice = r"the cheapest model that is better costs 20; mixture\(12\), a coin between two choices, loses \d\d% less"
+    with pytest.warns(UserWarning, match=rf"^budget: nothing is bought within 12; {advice} on held-out examples$"):
+        model = one_costly_test.at_budget(12)
     costs, losses = model.frontier_.cost, model.frontier_.loss
     best = linprog(losses, [costs], [12], [np.ones_like(costs)], [1.0]).fun
     assert model.mixture_gain == pytest.approx(1 - best / losses[costs <= 12].min())
@@ -121,6 +124,24 @@ def test_a_model_says_by_how_much_a_mixture_is_better(one_costly_test: NestedCas
     assert f"mixture(12), a coin between two choices, loses {model.mixture_gain:.0%} less" in model.summary()
 
 
+def test_a_summary_measures_the_model_once(one_costly_test: NestedCascade, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = one_costly_test.at_budget(20)
+    table = np.random.default_rng(1).normal(size=(100, 2))
+    budgets, measured = [], NestedCascade.measured
+
+    def counted(self: NestedCascade, *examples: np.ndarray) -> Measurement:
+        budgets.append(self.budget)
+        return measured(self, *examples)
+
+    monkeypatch.setattr(NestedCascade, "measured", counted)
+    model.summary(table, table[:, 1] > 1.3)
+    with pytest.warns(UserWarning, match="nothing is bought within 12"):
+        other = one_costly_test.at_budget(12)
+    assert "mixture(12)" in other.summary(table, table[:, 1] > 1.3)
+    assert budgets == [20, 12, *_budgets_of(other.mixture(12))]
+
+
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
 def test_where_a_mixture_is_no_better_beyond_chance_none_is_mentioned(one_costly_test: NestedCascade) -> None:
     for model in (one_costly_test.at_budget(None), one_costly_test.at_budget(0.2), one_costly_test.at_budget(21)):
         assert model.mixture_gain < 0.05

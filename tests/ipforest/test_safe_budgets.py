@@ -51,6 +51,7 @@ def test_a_budget_that_is_kept_clearly_passes() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
 def test_more_confidence_buys_less() -> None:
     model = CLASSIFIERS["NestedCascade"](COSTS).fit(X[::2], y[::2])
     fresh = X[1::2]

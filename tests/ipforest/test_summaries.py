@@ -1,6 +1,7 @@
 """What a fitted model says of itself: what was chosen, from what, for which budget, and what that comes to."""
 
 import re
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.frozen import FrozenEstimator
 
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade, NestedStages
+from ipforest._internal.words import as_given
 from ipforest.adaptive import AdaptLin, GateSearch
+from ipforest.choosing.frontier import Frontier
 from ipforest.wrappers.calibration import CalibratedClassifier
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -31,7 +34,7 @@ SAID: dict[str, tuple[Any, str]] = {
         r"  takes 6 averaged trees, (never stopped|stopped by (ThresholdStopping|OptimalStopping))",
     ),
     "stages": (
-        NestedCascade(FOREST, stages=NestedStages(sizes=[2, 4]), budget=2, random_state=0),
+        NestedCascade(FOREST, stages=NestedStages(sizes=[2, 4]), budget=4, random_state=0),
         r"  takes a cascade of 3 stages, .*stopped.*",
     ),
 }
@@ -58,7 +61,7 @@ def test_a_model_says_what_was_chosen_from_what_and_what_it_comes_to(name: str) 
     choices = rf"  of \d+ choices at costs from {NUMBER} to {NUMBER}"
     assert re.match("\n".join((kind, taken, choices, EXAMPLES, BOUGHT)), str(model))
     cheaper = model.at_budget(model.budget / 2)
-    assert f"budget {cheaper.budget}" in cheaper.summary(X[:100], Y[:100], n_units=1)
+    assert f"budget {as_given(cheaper.budget)}" in cheaper.summary(X[:100], Y[:100], n_units=1)
     assert "on 100 examples:" in cheaper.summary(X[:100], Y[:100], n_units=1)
     assert cheaper.measured(X[:100], Y[:100]).n_wrong == (cheaper.predict(X[:100]) != Y[:100]).sum()
     assert cheaper.measured(X[:100], Y[:100]).cost == pytest.approx(cheaper.cost(X[:100]).mean())
@@ -121,3 +124,11 @@ def test_what_keeps_no_examples_has_no_importances() -> None:
         _ = fitted.feature_importances_
     assert BudgetPrune(clone(FOREST).fit(X, Y), budget=4).fit(X, Y).feature_importances_.sum() == pytest.approx(1)
     assert not hasattr(BudgetPrune(FOREST), "feature_importances_")
+
+
+def test_budgets_are_told_in_decimals() -> None:
+    model = BudgetPrune(FOREST, budget=Fraction(1121, 200), random_state=0).fit(X, Y)
+    assert str(model).startswith("BudgetPrune, budget 5.605\n")
+    frontier = Frontier(np.array([1.0]), np.array([0.1]))
+    with pytest.raises(ValueError, match=r"^budget: expected at least 1, the cost of the cheapest model, got 0\.125$"):
+        frontier.within(Fraction(1, 8))

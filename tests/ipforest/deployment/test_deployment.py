@@ -32,6 +32,7 @@ from ipforest import (
     BoostSearch,
     BranchingCascade,
     BudgetBoostRegressor,
+    BudgetedClassifier,
     BudgetForest,
     BudgetPrune,
     EarlyExit,
@@ -440,6 +441,19 @@ def test_a_forest_that_branches_by_words_is_exported(tmp_path: Path) -> None:
     require_same_in_onnx(model, numbers)
 
 
+@needs_gcc
+def test_fractions_among_categories_are_missing_in_all_exports_of_a_front_end(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X, odd = rng.integers(0, 6, (300, 3)).astype(float), rng.integers(-2, 14, (40, 3)) / 2
+    booster = HistGradientBoostingClassifier(max_iter=4, categorical_features=[0, 2])
+    model = BudgetedClassifier([booster], categorical_features=[0, 2], random_state=0)
+    model.fit(X, (X[:, 0] == 2) | (X[:, 1] > 3))
+    assert not np.array_equal(model.predict(odd), model.predict(np.trunc(odd)))
+    require_same_in_c(model, odd, tmp_path / "model.c")
+    require_same_in_onnx(model, odd)
+    assert Model(document_of(model)).predict(odd) == model.predict(odd).tolist()
+
+
 @pytest.mark.parametrize("names", [[5, 7, 9], ["5", "7", "9"], ["5.0", "x"]])
 def test_a_number_among_numbers_is_a_category_and_no_place(names: list[Any]) -> None:
     frame = pd.DataFrame({"code": pd.Categorical(np.array(names)[np.arange(60) % len(names)])})
@@ -577,8 +591,9 @@ def test_the_reader_needs_numpy_alone() -> None:
 def test_what_comes_with_a_feature_is_known_with_it() -> None:
     X, y, others = iris(3)
     costs = FeatureCosts([1, 2]).for_columns([0, 0, 1, 1])
-    model = EarlyExit(forest(), stopping=ThresholdStopping(), feature_costs=costs, budget=2, random_state=0)
+    model = EarlyExit(forest(), stopping=ThresholdStopping(), feature_costs=costs, budget=2.5, random_state=0)
     model.fit(X, y, X, y)
+    assert 0 < model.cost(others).mean() < 3
     reader = Model(document_of(model))
     answers = [reader.predict_one(lambda feature, row=row: row[feature]) for row in others]
     np.testing.assert_allclose([answer.probabilities for answer in answers], model.predict_proba(others), atol=1e-12)

@@ -16,7 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import ipforest.deployment
-from ipforest import BudgetedPipeline, BudgetPrune, EarlyExit
+from ipforest import BudgetedClassifier, BudgetedPipeline, BudgetPrune, EarlyExit
+from ipforest.deployment.document import document_of
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import write
 
@@ -46,7 +47,7 @@ FILLED = (make_pipeline(SimpleImputer(strategy="median"), FunctionTransformer(fe
 
 
 @pytest.mark.parametrize(
-    "estimator", [BudgetPrune(FOREST, budget=11, random_state=0), EarlyExit(FOREST, budget=9, random_state=0)]
+    "estimator", [BudgetPrune(FOREST, budget=11, random_state=0), EarlyExit(FOREST, budget=17, random_state=0)]
 )
 def test_the_reader_takes_rows_of_words(estimator: Any) -> None:
     model, others = fitted(estimator, WORDS, NUMBERS, FILLED), table(200, 1)
@@ -62,6 +63,23 @@ def test_the_reader_takes_rows_of_words(estimator: Any) -> None:
     columns = list(PRICES)
     bought = [[column in answer.bought for column in columns] for answer in answers]
     np.testing.assert_array_equal(bought, model.acquired(others))
+
+
+def test_words_that_are_handed_on_to_an_estimator_of_categories_are_read() -> None:
+    frame, others = (table(n, seed).drop(columns="lab") for n, seed in ((300, 0), (200, 1)))
+    others.loc[:9, "ecg"] = np.nan
+    before = make_column_transformer(
+        (SimpleImputer(), ["age"]), remainder="passthrough", verbose_feature_names_out=False
+    ).set_output(transform="pandas")
+    y = np.where((frame.ecg == "st") ^ (frame.kind == 7), "ill", "well")
+    prices = {name: PRICES[name] for name in frame}
+    model = BudgetedPipeline(before, BudgetedClassifier(budget=10, random_state=0), feature_costs=prices)
+    model.fit(frame.astype({"ecg": "category"}), y)
+    rows = others.to_dict("records")
+    answers = [Model(document_of(model)).predict_one(row.__getitem__) for row in rows]
+    typed = others.astype({"ecg": model._row.dtypes["ecg"]})
+    assert [answer.label for answer in answers] == model.predict(typed).tolist()
+    np.testing.assert_allclose([answer.paid for answer in answers], model.cost(typed))
 
 
 def test_what_the_preparation_refuses_the_reader_refuses() -> None:

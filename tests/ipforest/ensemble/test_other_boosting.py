@@ -6,16 +6,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.frozen import FrozenEstimator
 
-from ipforest import EarlyExit, FeatureCosts, datasets
+from ipforest import BudgetedClassifier, BudgetPrune, EarlyExit, FeatureCosts, datasets
 from ipforest.deployment import document_of
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import read
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.xgboost import _stored_trees
+from ipforest.frontiers import BudgetForest
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*`booster=(dart|gblinear)` is deprecated")  # by XGBoost 3.4
 
@@ -373,12 +375,22 @@ def test_what_is_not_read(make: Callable[[], Any], text: str) -> None:
         read(model)
 
 
-def test_numbers_with_fractions_are_no_categories() -> None:
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda model: EarlyExit(FrozenEstimator(model), random_state=0),
+        lambda model: BudgetPrune(model),
+        lambda model: BudgetedClassifier([FrozenEstimator(model)], random_state=0),
+        lambda model: BudgetedClassifier([clone(model)], categorical_features=[0, 2], random_state=0),
+        lambda model: BudgetedClassifier([clone(model), BudgetForest()], categorical_features=[0, 2], random_state=0),
+    ],
+)
+def test_numbers_with_fractions_are_no_categories(around: Callable[[Any], Any]) -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, (300, 3)).astype(float)
     y = (X[:, 0] == 2) | (X[:, 1] > 3)
     model = HistGradientBoostingClassifier(max_iter=4, categorical_features=[0, 2]).fit(X, y)
-    stopping = EarlyExit(FrozenEstimator(model), random_state=0).fit(X, y, X, y)
+    stopping = around(model).fit(X, y)
     odd = np.repeat(X[:13], 2, axis=0)
     odd[:, 0] = [1.9, 2.0, 2.7, 3.0, -0.5, -1, 5.9, 6.5, 300.5, np.nan, 255.3, 1e9, -1e9] * 2
     known = np.where((np.arange(3) == 0) & (odd % 1 != 0), np.nan, odd)
@@ -387,6 +399,7 @@ def test_numbers_with_fractions_are_no_categories() -> None:
         np.testing.assert_allclose(read(model).predict_proba(table), expected, rtol=1e-12)
         np.testing.assert_array_equal(stopping.predict_proba(table), stopping.predict_proba(known))
     assert not np.array_equal(model.predict(odd), model.predict(np.trunc(odd)))
+    np.testing.assert_array_equal(stopping.predict(odd), model.predict(odd))
     np.testing.assert_array_equal(
         stopping.predict_on_demand(lambda unit, rows: odd[rows][:, unit.features], len(odd)).predictions,
         stopping.predict(odd),

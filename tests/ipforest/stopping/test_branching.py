@@ -45,7 +45,7 @@ def test_without_branches_it_is_a_nested_cascade(settings: dict[str, Any]) -> No
     single = fit(**settings)
     nested = NestedCascade(SMALL).fit(X[TRAINED], Y[TRAINED], X[HELD_OUT], Y[HELD_OUT])
     assert len(single.candidates_) == 1
-    for budget in (1, 3, 6):
+    for budget in (2, 3, 6):
         one, other = single.at_budget(budget), nested.at_budget(budget)
         np.testing.assert_array_equal(one.predict_proba(X[TEST]), other.predict_proba(X[TEST]))
         np.testing.assert_array_equal(one.acquired(X[TEST]), other.acquired(X[TEST]))
@@ -81,7 +81,7 @@ def test_local_importance_is_importance_on_average() -> None:
 @pytest.mark.parametrize("rule", [ThresholdStopping(), OptimalStopping(4, 20), CertifiedStopping(2, 20)])
 def test_the_curve_of_the_examples_it_was_learnt_on_is_what_they_pay(rule: Any) -> None:
     model = fit(stopping=rule, n_folds=1)
-    for budget in (1, 3):
+    for budget in (2, 4):
         at = model.at_budget(budget)
         place = at.curve_.within(budget)
         assert at.cost(X[HELD_OUT]).mean() == pytest.approx(at.curve_.cost[place])

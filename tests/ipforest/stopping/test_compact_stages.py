@@ -62,7 +62,8 @@ def test_stages_that_no_example_reaches_are_left_out() -> None:
 
 @pytest.mark.parametrize("class_costs", [None, [[0, 1, 2], [3, 0, 1], [1, 1, 0]]])
 def test_stages_that_all_examples_pass_may_be_left_out(class_costs: Any) -> None:
-    model = clone(cascade(OptimalStopping(n_bins=3, min_support=10))).set_params(class_costs=class_costs).fit(X, Y)
+    model = clone(cascade(OptimalStopping(n_bins=3, min_support=10)))
+    model.set_params(class_costs=class_costs, budget=None).fit(X, Y)
     n_stages = []
     for level in (-np.inf, *np.unique(model.curve_.level)[:8], np.inf):
         whole = model.policy().stopped(model.rule_, float(level))

@@ -29,6 +29,7 @@ from ipforest.tabular.model_files import load_model, save_model
 X, Y = load_breast_cancer(return_X_y=True)
 FITTED, HELD_OUT, TEST = slice(0, 250), slice(250, 400), slice(400, None)
 RULES = [ThresholdStopping(), OptimalStopping(4, 20), CertifiedStopping(2, 20)]
+TREES = RandomForestClassifier(5, max_depth=4, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +116,7 @@ def test_a_budget_of_nothing_buys_nothing_for_examples_unlike_the_held_out_ones(
             assert exit_.cost(examples).max() == 0
 
 
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
 def test_more_budget_costs_no_less_and_loses_no_more() -> None:
     """A wrapped estimator was tried at multiples of the budget alone, so that 8 found less to buy than 6 did."""
     examples, labels = make_classification(220, 6, n_informative=4, n_redundant=0, random_state=10)
@@ -129,6 +131,24 @@ def test_more_budget_costs_no_less_and_loses_no_more() -> None:
     assert lost == sorted(lost, reverse=True)
     assert paid[0] == 0
     assert model.at_budget(0).cost(examples).max() == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "advice"),
+    [
+        (EarlyExit(TREES, random_state=0), r"the cheapest model that is better costs [1-9]\.?\d*"),
+        (EarlyExit(BudgetPrune(TREES), random_state=0), r"the cheapest model that is better costs 1\.?\d*"),
+        (EarlyExit(BudgetPrune(TREES, feature_costs=[9] * 30)), "the cheapest feature that is not free costs 9"),
+    ],
+)
+def test_where_nothing_is_bought_a_warning_says_what_would_be_enough(model: EarlyExit, advice: str) -> None:
+    for budget in (None, 0, 30):
+        model.set_params(budget=budget).fit(X[FITTED], Y[FITTED])
+    message = rf"^budget: nothing is bought within 0\.4; {advice}$"
+    with pytest.warns(UserWarning, match=message):
+        assert model.at_budget(0.4).cost(X).max() == 0
+    with pytest.warns(UserWarning, match=message):
+        model.set_params(budget=0.4).fit(X[FITTED], Y[FITTED])
 
 
 @pytest.mark.parametrize("overspend", [-1, "much", (1, 2)])

@@ -58,11 +58,19 @@ def test_a_stage_answers_what_its_model_says(cascade: NestedCascade) -> None:
 def test_the_curve_of_the_examples_it_was_learnt_on_is_what_they_pay(rule: Any) -> None:
     model = NestedCascade(SMALL, stopping=rule, n_folds=1, random_state=0)
     model.fit(X[:300], Y[:300], X[300:400], Y[300:400])
-    for budget in (0, 1, 2, 4):
+    for budget in (0, 1.5, 2, 4):
         at = model.at_budget(budget)
         place = at.curve_.within(budget)
         assert at.cost(X[300:400]).mean() == pytest.approx(at.curve_.cost[place])
         assert 1 - at.score(X[300:400], Y[300:400]) == pytest.approx(at.curve_.error[place])
+
+
+def test_where_nothing_is_bought_a_warning_says_what_would_be_enough() -> None:
+    model = NestedCascade(SMALL, random_state=0).fit(X[TRAINED], Y[TRAINED])
+    with pytest.warns(
+        UserWarning, match=r"^budget: nothing is bought within 0\.4; the cheapest model that is better co"
+    ):
+        assert model.at_budget(0.4).cost(X[TEST]).max() == 0
 
 
 def test_the_certified_rule_is_proved() -> None:
@@ -259,3 +267,17 @@ def test_stages_that_see_the_one_before_learn_from_few_examples(n_rows: int, n_v
     model = NestedCascade(DecisionTreeClassifier(), stages=NestedStages(sees_before=True))
     with pytest.raises(ValueError, match=r"^stages: expected .* two examples of a class .*, got 2 examples of a class"):
         model.fit(X[:2], y[:2], X[:2], y[:2])
+
+
+def test_of_equally_good_rules_the_cheapest_is_taken() -> None:
+    rules = [OptimalStopping(4, 20), ThresholdStopping(), CertifiedStopping(2, 20)]
+    fitted = NestedCascade(SMALL, stopping=rules, random_state=0).fit(X[:200], Y[:200], X[200:230], Y[200:230])
+    firsts = []
+    for budget in np.arange(1.0, 10.0, 0.5):
+        curves = [learnt.curve for member in fitted.candidates_ for learnt in member.learnt]
+        offers = [(curve.error[place], curve.cost[place]) for curve in curves for place in [curve.within(budget)]]
+        model = fitted.at_budget(budget)
+        place = model.curve_.level.tolist().index(model.level_)
+        assert (model.curve_.error[place], model.curve_.cost[place]) == min(offers)
+        firsts.append(min(offers, key=lambda offer: offer[0]) == min(offers))
+    assert not all(firsts)
