@@ -12,17 +12,21 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from ipforest.datasets.raw_files import file_bytes
 from ipforest.solvers.highs import import_highspy, quiet_highs
 from ipforest.solvers.linear_program import LinearProgram
 
 __all__ = ["linear_program_of", "read_linear_program", "states_a_program"]
 
 SUFFIXES = (".mps", ".lp")
+MAX_TIMES_UNPACKED = 200
+"""A file of a program unpacks to at most so many times its size, and some bytes."""
 NOT_LINEAR = {
     "SOS": "special ordered sets (SOS)",
     "SOS1": "special ordered sets (SOS)",
@@ -112,7 +116,7 @@ def linear_program_of(source: Any) -> LinearProgram:
 
 
 def read_linear_program(path: str | Path) -> LinearProgram:
-    """Read an ``.mps`` or ``.lp`` file with HiGHS.
+    """Read an ``.mps`` or ``.lp`` file, or one that gzip has compressed (``.mps.gz``), with HiGHS.
 
     Parameters
     ----------
@@ -140,23 +144,23 @@ def read_linear_program(path: str | Path) -> LinearProgram:
         HiGHS, which reads it, is not installed.
     """
     file = Path(path)
-    if file.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"path: expected a file that ends in .mps or .lp, got {file.name!r}")
+    if _format(file) not in SUFFIXES:
+        raise ValueError(f"path: expected a file that ends in .mps or .lp, or these with .gz, got {file.name!r}")
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file_bytes(file, MAX_TIMES_UNPACKED).decode("utf-8") if _is_compressed(file) else file.read_text("utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{file}: expected text in UTF-8, got other bytes; write the program as text again") from None
     _check_text(file, text)
     highspy, highs = import_highspy(), quiet_highs()
-    status, complaints = _read(highs, file)
+    status, complaints = _read_unpacked(highs, file, text) if _is_compressed(file) else _read(highs, file)
     if status == highspy.HighsStatus.kError:
-        if file.suffix.lower() == ".lp" and "[" in text:
+        if _format(file) == ".lp" and "[" in text:
             _refuse_brackets(file, text)
         raise ValueError(
             f"{file}: expected a linear program that HiGHS can read, got one that it refuses{_told(complaints)}; the "
             f"file may be damaged or cut off, have parts that are not linear rows, or a row with two sides (write two)"
         )
-    if file.suffix.lower() == ".mps" and complaints and not _has_fractional_bounds(text):
+    if _format(file) == ".mps" and complaints and not _has_fractional_bounds(text):
         complaints = [each for each in complaints if not any(part in each for part in TOLERATED_OF_WHOLE_BOUNDS)]
     if complaints:
         raise ValueError(
@@ -164,9 +168,26 @@ def read_linear_program(path: str | Path) -> LinearProgram:
             f"{_told(complaints)}"
         )
     program = _of_highs(file, highspy, highs)
-    if file.suffix.lower() == ".lp":
+    if _format(file) == ".lp":
         _check_columns_of_lp(file, text, program)
     return program
+
+
+def _format(file: Path) -> str:
+    """Return the suffix that says the format, in small letters, without that of gzip."""
+    return (Path(file.stem) if _is_compressed(file) else file).suffix.lower()
+
+
+def _is_compressed(file: Path) -> bool:
+    return file.suffix.lower() == ".gz"
+
+
+def _read_unpacked(highs: Any, file: Path, text: str) -> tuple[Any, list[str]]:
+    """Read what was unpacked, as not every HiGHS unpacks."""
+    with TemporaryDirectory() as folder:
+        unpacked = Path(folder) / f"program{_format(file)}"
+        unpacked.write_text(text, "utf-8", newline="")
+        return _read(highs, unpacked)
 
 
 def _read(highs: Any, file: Path) -> tuple[Any, list[str]]:
@@ -198,7 +219,7 @@ def _told(complaints: Sequence[str]) -> str:
 
 def _check_text(file: Path, text: str) -> None:
     """Refuse what a reader would skip in silence, and files that end too early."""
-    is_mps = file.suffix.lower() == ".mps"
+    is_mps = _format(file) == ".mps"
     if text.startswith("\ufeff"):
         raise ValueError(
             f"{file}: expected UTF-8 without a byte order mark, got one with it, which HiGHS does not read"
@@ -384,7 +405,7 @@ def _matrix_of_highs(highspy: Any, lp: Any) -> csr_array:
 def _names(file: Path, names: Sequence[str], count: int, kind: str) -> tuple[str, ...]:
     """Return the names, made up where a file has none; HiGHS drops those of an .mps file if two are the same."""
     twice = [name for name, number in Counter(names).items() if number > 1]
-    if twice or (len(names) != count and file.suffix.lower() == ".mps"):
+    if twice or (len(names) != count and _format(file) == ".mps"):
         told = f"two of the name {twice[0]}" if twice else "two of the same name"
         raise ValueError(f"{file}: expected {kind}s of different names, got {told}; name each {kind} once")
     return tuple(names) if len(names) == count else tuple(f"{kind} {place}" for place in range(count))

@@ -12,7 +12,7 @@ DESCRIPTION = "Ask whether every vertex of a program's relaxation is integral; e
 
 def add(command: Parser) -> None:
     """Describe its options."""
-    command.add_argument("file", metavar="FILE", help="linear program: .mps or .lp")
+    command.add_argument("file", metavar="FILE", help="linear program: .mps or .lp, also as .gz")
     command.add_number("--objectives", 50, "random objectives to try where there is no certificate")
     command.add_seed("seed of these objectives")
 

@@ -35,7 +35,7 @@ def add(command: Parser) -> None:
     command.add_list("--known", "NAME=VALUE", "values that are free", [])
     command.add_argument("--max-cost", metavar="COST", help="the most to pay in all")
     command.add_argument("--max-rounds", type=int, metavar="N", help="how often to wait for delayed values at most")
-    add_mixture_option(command, "which is that of --key")
+    add_mixture_option(command, "which is that of --key, or that the page asks for")
     command.add_argument("--key", metavar="KEY", help="what tells the example apart, as the column of --id in predict")
     command.add_argument("--save", metavar="FILE", help="write the session there at the end, to go on another day")
     command.add_argument("--resume", metavar="FILE", help="go on with a session that --save wrote")
@@ -60,16 +60,18 @@ def run(options: Arguments) -> int:
         )
     if options.save is not None and not Path(options.save).absolute().parent.is_dir():
         raise ValueError(f"--save: expected a file in a folder that exists, got {options.save}")
-    if (options.mixture is None) != (options.key is None):
+    if not options.serve and (options.mixture is None) != (options.key is None):
         raise ValueError("--mixture: expected it with --key, and --key with it, got one of them")
     _check_page(options)
     parts = read_model(options)
     with using(options.model):
         table, model = TypedCells(parts), parts.in_columns()
         if options.mixture is not None:
-            model = mixed(options, model).drawn(options.key)
+            model = mixed(options, model)
         if options.serve:
             return _serve(options, model, table)
+        if options.mixture is not None:
+            model = model.drawn(options.key)
         if options.resume is not None:
             session = _resumed(model, Path(options.resume))
         else:
@@ -96,11 +98,9 @@ def _check_page(options: Arguments) -> None:
     """Refuse options of the terminal for the page, which asks for what they say, and the other way round."""
     if options.port is not None and not options.serve:
         raise ValueError("--port: expected it with --serve only, got it without")
-    for name in ("resume", "save", "known", "json"):
+    for name in ("resume", "save", "known", "json", "key"):
         if options.serve and getattr(options, name):
             raise ValueError(f"--{name}: expected none with --serve, got a value; the page has it")
-    if options.serve and options.mixture is not None:
-        raise ValueError("--mixture: expected none with --serve, got a value; a page asks what one choice asks")
 
 
 def _serve(options: Arguments, model: Any, table: TypedCells) -> int:
@@ -115,7 +115,8 @@ def _serve(options: Arguments, model: Any, table: TypedCells) -> int:
         )
 
     ward = Ward(model, table, options.max_cost, options.max_rounds)
-    model.session(None, ward.max_cost, ward.max_rounds)  # refuses bad limits, and compiles what is slow the first time
+    first = model.costly if ward.takes_keys else model
+    first.session(None, ward.max_cost, ward.max_rounds)  # refuses bad limits, and compiles what is slow the first time
     serve(ward, options.port or 0, announce)
     return DONE
 

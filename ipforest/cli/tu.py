@@ -13,7 +13,7 @@ DESCRIPTION = "Ask whether the matrix of a linear program is totally unimodular;
 
 def add(command: Parser) -> None:
     """Describe its options."""
-    command.add_argument("file", metavar="FILE", help="linear program: .mps or .lp")
+    command.add_argument("file", metavar="FILE", help="linear program: .mps or .lp, also as .gz")
 
 
 def run(options: Arguments) -> int:

@@ -183,9 +183,8 @@ class _Pages:
         from flask import render_template
 
         patients = [*self._ward.patients.values()]
-        return render_template(
-            template, root=self._root, patients=patients, page=self, columns=self._ward.columns, **values
-        ), status
+        shown = {"root": self._root, "patients": patients, "page": self, "ward": self._ward}
+        return render_template(template, columns=self._ward.columns, **shown, **values), status
 
     def _to(self, patient: Patient | None = None) -> Response:
         from flask import redirect
@@ -204,7 +203,7 @@ class _Pages:
     def _admit(self) -> Any:
         from flask import request
 
-        typed = {name: request.form.get(name, "") for name in ("name", "known", "max_cost")}
+        typed = {name: request.form.get(name, "") for name in ("name", "known", "max_cost", "key")}
         try:
             return self._to(self._ward.admit(**typed))
         except (OverflowError, TypeError, ValueError) as problem:
@@ -213,11 +212,12 @@ class _Pages:
     def _readmit(self) -> Any:
         from flask import request
 
-        typed, file = {"saved_name": request.form.get("saved_name", "")}, request.files.get("saved")
+        typed = {name: request.form.get(name, "") for name in ("saved_name", "saved_key")}
+        file = request.files.get("saved")
         try:
             if file is None or not file.filename:
                 raise ValueError("saved session: expected a file, got none")
-            return self._to(self._ward.readmit(typed["saved_name"], file.read().decode("utf-8")))
+            return self._to(self._ward.readmit(typed["saved_name"], file.read().decode("utf-8"), typed["saved_key"]))
         except ValueError as problem:
             return self._render("ward.html", 422, problem=one_line(problem), typed=typed)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ipforest.estimator.mixed_model import MixedModel
 from ipforest.session import Unit
 from ipforest.wrappers.typed_cells import TypedCells
 
@@ -41,6 +42,8 @@ class Patient:
     ----------
     number : int
     name : str
+    model : BudgetedEstimator or BudgetedPipeline
+        What asks; of a mixture, what the patient's key drew.
     session : Session or TableSession
     note : str
         What happened last.
@@ -48,6 +51,7 @@ class Patient:
 
     number: int
     name: str
+    model: Any
     session: Any
     note: str = ""
 
@@ -63,7 +67,7 @@ class Ward:
 
     Parameters
     ----------
-    model : BudgetedEstimator or BudgetedPipeline
+    model : BudgetedEstimator, BudgetedPipeline or MixedModel
     columns : TypedCells
     max_cost : number or text, optional
         What a patient may pay at most.
@@ -78,7 +82,19 @@ class Ward:
     patients: dict[int, Patient] = field(default_factory=dict)
     _admitted: int = 0
 
-    def admit(self, name: str, known: str = "", max_cost: str = "") -> Patient:
+    @property
+    def takes_keys(self) -> bool:
+        """Whether a patient needs a key, by which a mixture draws one of two models."""
+        return isinstance(self.model, MixedModel)
+
+    def _drawn(self, key: str) -> Any:
+        if not isinstance(self.model, MixedModel):
+            return self.model
+        if not key.strip():
+            raise ValueError("key: expected what tells the patient apart, which draws one of two models, got none")
+        return self.model.drawn(key.strip())
+
+    def admit(self, name: str, known: str = "", max_cost: str = "", key: str = "") -> Patient:
         """Begin with a patient.
 
         Parameters
@@ -88,30 +104,34 @@ class Ward:
             ``NAME=VALUE`` lines of what is known already, for free.
         max_cost : str
             What to pay at most; by default what holds for the ward.
+        key : str
+            See `takes_keys`.
 
         Raises
         ------
         ValueError
-            A line that is no such pair, or a limit that is no number.
+            A line that is no such pair, a limit that is no number, or no key where one is needed.
         """
+        model = self._drawn(key)
         pairs = [line.strip() for line in known.splitlines() if line.strip()]
-        session = self.model.session(self.columns.known(pairs), max_cost.strip() or self.max_cost, self.max_rounds)
-        return self._admitted_with(name, session, "The session has begun.")
+        session = model.session(self.columns.known(pairs), max_cost.strip() or self.max_cost, self.max_rounds)
+        return self._admitted_with(name, model, session, "The session has begun.")
 
-    def readmit(self, name: str, saved: str) -> Patient:
+    def readmit(self, name: str, saved: str, key: str = "") -> Patient:
         """Go on with a session that was saved as a file.
 
         Raises
         ------
         ValueError
-            It is no session, or one of another model.
+            It is no session, or one of another model, or there is no key where one is needed.
         """
-        return self._admitted_with(name, self.model.resume(saved), "The saved session goes on.")
+        model = self._drawn(key)
+        return self._admitted_with(name, model, model.resume(saved), "The saved session goes on.")
 
-    def _admitted_with(self, name: str, session: Any, note: str) -> Patient:
+    def _admitted_with(self, name: str, model: Any, session: Any, note: str) -> Patient:
         self._admitted += 1
         told = " ".join(name.split())[:MAX_NAME_LENGTH] or f"Patient {self._admitted}"
-        self.patients[self._admitted] = Patient(self._admitted, told, session, note)
+        self.patients[self._admitted] = Patient(self._admitted, told, model, session, note)
         return self.patients[self._admitted]
 
     def tell(self, patient: Patient, told: Mapping[int, tuple[str, list[str]]]) -> None:
@@ -152,7 +172,7 @@ class Ward:
             try:
                 patient.session.tell(cells, charged)
             except ValueError as problem:
-                patient.session = self.model.resume(before)
+                patient.session = patient.model.resume(before)
                 raise Refused({unit.index: str(problem)}) from None
         patient.note = f"Noted: {', '.join(map(self.columns.name, read))}."
 
@@ -165,7 +185,7 @@ class Ward:
         record["bought"].pop()
         record["not_charged"] = [place for place in record["not_charged"] if place < len(record["bought"])]
         last = patient.session.ledger[-1]
-        patient.session = self.model.resume(json.dumps(record))
+        patient.session = patient.model.resume(json.dumps(record))
         patient.note = f"Taken back: {last.brought}."
 
     def discharge(self, patient: Patient) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.feature_names import in_pandas
 from ipforest.costs import FeatureCosts
 from ipforest.session import (
     Known,
@@ -199,7 +200,8 @@ class TableSessions:
         unit : Unit
         rows : array of int, shape (n_rows,)
         values : array or DataFrame of cells, shape (n_rows,) or (n_rows, n_columns_of_the_unit)
-            None, or a masked entry, for what could not be had; NaN for what was bought but is missing, as in a table.
+            None, or a masked entry, for what could not be had; NaN, or any missing cell of a DataFrame or Series, for
+            what was bought but is missing, as in a table.
         charged : bool, or ndarray of bool, shape (n_rows,), optional
             Whether the unit is paid. By default it is, unless none of its values could be had.
 
@@ -236,8 +238,13 @@ def known_cells(columns: TableColumns, known: Known | None, n: int) -> dict[int,
 
 
 def _array(values: Any) -> Any:
-    """Take a list as an array of its cells, which NumPy would turn into texts where one is a text."""
-    return values if hasattr(values, "__array__") else np.array(values, dtype=object)
+    """Take cells as an array: those of a list keep their types, and those that a frame or series lacks are NaN."""
+    if isinstance(values, np.ndarray):
+        return values
+    values = in_pandas(values)
+    if isinstance(values, pd.DataFrame | pd.Series):
+        return values.astype(object).where(values.notna(), np.nan).to_numpy()
+    return np.array(values, dtype=object)
 
 
 def _cells(told: Array, absent: BoolArray) -> list[Any]:

@@ -1,6 +1,7 @@
 """Arrays and Pyomo state the same program, of the size that the papers count."""
 
 import builtins
+import gzip
 import inspect
 import re
 import tracemalloc
@@ -18,6 +19,7 @@ import formulations
 from formulations import FORMULATIONS, ModelSize, exact_results
 from formulations.arrays import linear_program
 from ipforest import PruningInstance
+from ipforest.cli import main
 
 
 def assert_same(one, other):
@@ -235,6 +237,35 @@ def test_an_upper_bound_below_0_stands_with_the_lower_one_of_the_file(tmp_path, 
     file.write_text(f"NAME\nROWS\n N o\n G r\nCOLUMNS\n x o 1 r 1\nRHS\n set r 1\nBOUNDS\n{bounds}ENDATA\n")
     program = formulations.matrix(file)
     assert (program.lower.tolist(), program.upper.tolist()) == ([lower], [-5])
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp"])
+def test_a_file_that_gzip_compressed_is_read_as_itself(tmp_path, suffix, capsys):
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(["a", "b"], domain=pyo.Binary)
+    model.some = pyo.Constraint(expr=model.x["a"] + model.x["b"] >= 1)
+    model.objective = pyo.Objective(expr=model.x["a"])
+    plain = formulations.export(model, tmp_path / f"model{suffix}")
+    file, content = tmp_path / f"model{suffix}.GZ", plain.read_bytes().replace(b"\n", b"\r\n")
+    file.write_bytes(gzip.compress(content))
+    expected, program = formulations.matrix(plain), formulations.matrix(file)
+    assert (program.A != expected.A).nnz == 0
+    assert (program.row_labels, program.column_labels) == (expected.row_labels, expected.column_labels)
+    assert main(["tu", str(file)]) == 0
+    assert "totally unimodular" in capsys.readouterr().out
+    for damaged, message in (
+        (gzip.compress(content)[:-9], "expected a whole compressed file, got: Compressed file ended"),
+        (gzip.compress(content[:-8]), "in the last line, got .*; the file is cut off"),
+        (gzip.compress(content.replace(b"1", b"1,5")), "expected "),
+        (gzip.compress(bytes(1 << 25)), "expected a compressed file of at most .* bytes, got one that unpacks to more"),
+    ):
+        file.write_bytes(damaged)
+        with pytest.raises(ValueError, match=rf"^{re.escape(str(file))}: .*{message}"):
+            formulations.matrix(file)
+    with pytest.raises(
+        ValueError, match=r"^path: expected a file that ends in .mps or .lp, or these with .gz, got 'a.g"
+    ):
+        formulations.matrix(tmp_path / "a.gz")
 
 
 def test_what_is_no_number_is_quoted_in_part(tmp_path):

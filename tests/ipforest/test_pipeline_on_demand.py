@@ -13,6 +13,8 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from ipforest import BudgetedClassifier, BudgetedPipeline, BudgetPrune, EarlyExit, FeatureCosts
 
+pl = pytest.importorskip("polars")
+
 NAMES = ["ecg", "age", "kind", "lab", "sex", "sure"]
 PRICES = FeatureCosts([6, 1, 2, 3, 0, 2], [0, -1, 1, 0, -1, 1], [4, 1])
 
@@ -123,6 +125,24 @@ def test_columns_of_an_array_and_of_one_price_come_together() -> None:
     np.testing.assert_array_equal(demand.predictions, model.predict(X))
     np.testing.assert_allclose(demand.paid, model.cost(X))
     assert {*units} == {(0,), (1, 2, 3)}
+
+
+def test_a_missing_cell_of_a_frame_is_bought_and_one_of_a_list_is_not() -> None:
+    X, y = table(400, 0)
+    before, estimator = KINDS["front end"]
+    model = BudgetedPipeline(before, estimator, feature_costs=PRICES).fit(X, y)
+    none = X.astype({"ecg": object}).replace({"ecg": {np.nan: None}})
+    assert none.ecg.isna().sum() == none.ecg.map(lambda cell: cell is None).sum() > 0
+    frames = none, pl.from_pandas(none)
+    for columns in (lambda rows, places: none.iloc[rows, places], lambda rows, places: frames[1][rows, places]):
+        demand = model.predict_on_demand(lambda unit, rows, of=columns: of(rows, [*unit.features]), len(X))
+        require_same(demand, model, X)
+        others = {name: X[name] for name in NAMES[1:]}
+        alone = model.predict_on_demand(lambda unit, rows, of=columns: of(rows, unit.features[0]), len(X), others)
+        np.testing.assert_array_equal(alone.paid[alone.bought[:, 0]], 10)
+        assert alone.bought[X.ecg.isna(), 0].any()
+    told = model.predict_on_demand(lambda unit, rows: none.iloc[rows, [*unit.features]].to_numpy(), len(X))
+    assert not told.bought[X.ecg.isna(), 0].any()
 
 
 def test_a_mixture_fetches_cells_of_the_table() -> None:

@@ -231,7 +231,7 @@ def test_a_coin_is_tossed_by_the_ids_in_tables_and_sessions(costly: Path, capsys
         (["session", "--mixture", "3"], "--mixture: expected it with --key, and --key with it, got one of them"),
         (["session", "--key", "p3"], "--mixture: expected it with --key, and --key with it, got one of them"),
         (["session", "--mixture", "x", "--key", "p3"], "mixture: expected a finite number"),
-        (["session", "--mixture", "3", "--key", "p3", "--serve"], "--mixture: expected none with --serve, got a value"),
+        (["session", "--mixture", "3", "--key", "p3", "--serve"], "--key: expected none with --serve, got a value"),
     ],
 )
 def test_what_no_coin_can_be_tossed_with_is_refused(

@@ -8,8 +8,9 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_linnerud, load_wine
 
-from ipforest.tabular.column_kinds import Kind, summary, typed_columns
+from ipforest.tabular.column_kinds import Kind, _stand_in, summary, typed_columns
 from ipforest.tabular.tables import RECOGNISED, CsvFormat, numbers_of, read_cells, read_examples, select_columns
 
 
@@ -21,6 +22,38 @@ def typed(tmp_path):
         return table, {column.name: column for column in columns}
 
     return typed
+
+
+AGES = [*range(20, 90)] * 2
+STAND_IN = "if it stands for no value, leave these cells empty"
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        ([*AGES, *[-999] * 7], f"-999 in 7 rows, far from all others (20 to 89); {STAND_IN}"),
+        ([*AGES, *["-999.0", "-999"] * 4, "NA"], f"-999 in 8 rows, far from all others (20 to 89); {STAND_IN}"),
+        ([-9999, *[0.5, 1.5, 2.5, 3, 4] * 3] * 5, f"-9999 in 5 rows, far from all others (0.5 to 4); {STAND_IN}"),
+        ([*[999] * 96, 1, 2, 3, 6, 27], f"999 in 96 rows, far from all others (1 to 27); {STAND_IN}"),
+        ([*AGES, *[1e6] * 9], f"1000000 in 9 rows, far from all others (20 to 89); {STAND_IN}"),
+        ([*AGES, *[-999] * 2], ""),
+        ([*AGES, *[300] * 9], ""),
+        ([*[0] * 50, *range(1000, 1100)], ""),
+        ([0, 1, 99] * 20, ""),
+        ([*range(60), *[10**9 - row for row in range(20)]], ""),
+        (["NA", *AGES], ""),
+    ],
+)
+def test_a_number_that_evidently_stands_for_no_value_is_told(typed, cells, told) -> None:
+    table, columns = typed(column_of(*map(str, cells)))
+    assert columns["x"].remark == told
+    assert columns["x"].kind is Kind.NUMBERS
+    assert table["x"].notna().sum() == len(cells) - cells.count("NA")
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_diabetes, load_digits, load_iris, load_linnerud, load_wine])
+def test_no_number_of_a_common_table_is_taken_for_one_that_stands_for_no_value(load) -> None:
+    assert not [told for column in load().data.T if (told := _stand_in(column.astype(float)))]
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,29 @@ def page(shared: Page, model: BudgetedPipeline) -> Page:
     return shared
 
 
+def test_of_a_mixture_each_patient_is_asked_what_the_drawn_model_asks(model: BudgetedPipeline) -> None:
+    mixed = model.mixture(3)
+    page = Page(Ward(mixed, ward_of(model).columns))
+    assert 'for="key"' in page.get().text
+    refused = page.post("patients", {"name": "Ada", "known": "age=70"})
+    assert refused.status_code == 422
+    assert "key: expected what tells the patient apart" in refused.text
+    assert "age=70" in refused.text
+    drawn = {key: mixed.gets_costly([key])[0] for key in map(str, range(12))}
+    assert len({*drawn.values()}) == 2
+    for key in drawn:
+        number, session = page.admit(key, key=f" {key} "), mixed.session(key)
+        while (unit := session.next_unit) is not None:
+            assert [*page.asked(number)] == [unit.name]
+            assert page.enter(number, VALUES).status_code == 303
+            session.tell(VALUES[unit.name] if unit.name == "pain" else float(VALUES[unit.name]))
+        told = page.ward.patients[number].session
+        assert (told.answer, told.paid) == (session.answer, session.paid)
+        file = BytesIO(told.to_json().encode()), "session.json"
+        again = page.post("resume", {"saved_key": key, "saved": file}, content_type="multipart/form-data")
+        assert page.ward.patients[int(again.location.rsplit("/", 1)[1])].session.answer == session.answer
+
+
 def test_it_asks_until_it_answers_as_a_session_does(page: Page, model: BudgetedPipeline) -> None:
     number, asked = page.admit("Ada"), []
     while fields := page.asked(number):
