@@ -11,10 +11,10 @@ import pandas as pd
 from scipy.sparse import issparse
 
 from ipforest._internal.arrays import IntArray
-from ipforest._internal.feature_names import column_of, in_pandas
+from ipforest._internal.feature_names import column_names, column_of, in_pandas
 from ipforest.tabular.name_matching import closest
 
-__all__ = ["TableColumns", "mixed_row", "plain_row", "row_of"]
+__all__ = ["TableColumns", "marks_of_gaps", "mixed_row", "plain_row", "row_of", "with_marks"]
 
 MAX_ROWS = 100
 """Of so many rows the cells are that a model keeps."""
@@ -104,6 +104,30 @@ def mixed_row(X: Any) -> Any:
         else:
             row[0, place] = first[another, place]
     return row
+
+
+def marks_of_gaps(X: Any) -> dict[str, bool]:
+    """Find the columns of objects in which what is missing is None (True) or NaN (False), which encoders tell apart."""
+    marks = {}
+    for name in column_names(X) or ():
+        cells = np.asarray(X[name])
+        are_none = [cell is None for cell in cells[pd.isna(cells)]] if cells.dtype == object else []
+        if are_none and all(are_none) == any(are_none):
+            marks[name] = are_none[0]
+    return marks
+
+
+def with_marks(X: Any, marks: Mapping[str, bool]) -> Any:
+    """Mark what is missing in a table with columns as in training, see `marks_of_gaps`; one marked so is returned."""
+    marked = X
+    for name, is_none in marks.items() if column_names(X) else ():
+        cells = np.asarray(X[name])
+        gaps = pd.isna(cells)
+        if any((cell is None) != is_none for cell in cells[gaps]):
+            marked = in_pandas(X).copy(deep=False) if marked is X else marked
+            mark: Any = None if is_none else np.nan
+            marked[name] = pd.Series(np.where(gaps, mark, cells.astype(object)), index=marked.index, dtype=object)
+    return marked
 
 
 def _with_cell(row: Any, column: int, value: Any, name: str) -> Any:
