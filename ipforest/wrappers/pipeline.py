@@ -86,7 +86,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
     """
 
     __metadata_request__fit: ClassVar = {"sample_weight": None, "groups": None}
-    _marks: Mapping[str, bool] = {}  # of files from before there were any
+    _marks: Mapping[str, str] = {}  # of files from before there were any
 
     def __init__(self, preprocessing: Any, estimator: Any, *, feature_costs: Any = None) -> None:
         self.preprocessing = preprocessing

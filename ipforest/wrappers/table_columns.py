@@ -18,6 +18,8 @@ __all__ = ["TableColumns", "marks_of_gaps", "mixed_row", "plain_row", "row_of", 
 
 MAX_ROWS = 100
 """Of so many rows the cells are that a model keeps."""
+MARKS: dict[str, Any] = {"None": None, "NaN": np.nan, "": ""}
+"""What a table may have in place of a missing word."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,28 +108,36 @@ def mixed_row(X: Any) -> Any:
     return row
 
 
-def marks_of_gaps(X: Any) -> dict[str, bool]:
-    """Find the columns of objects in which what is missing is None (True) or NaN (False), which encoders tell apart."""
-    marks = {}
+def marks_of_gaps(X: Any) -> dict[str, str]:
+    """Find how columns of objects mark what is missing, which encoders tell apart: as a key of `MARKS`.
+
+    Where nothing else is missing, that is an empty text, as commands read empty cells among words.
+    """
+    marks = dict[str, str]()
     for name in column_names(X) or ():
         cells = np.asarray(X[name])
-        are_none = [cell is None for cell in cells[pd.isna(cells)]] if cells.dtype == object else []
-        if are_none and all(are_none) == any(are_none):
-            marks[name] = are_none[0]
+        if cells.dtype == object:
+            found = {*map(_mark, cells[pd.isna(cells)])} or ({""} if np.any(cells == "") else set())
+            if len(found) == 1 and found <= {*MARKS}:
+                marks[name] = found.pop()
     return marks
 
 
-def with_marks(X: Any, marks: Mapping[str, bool]) -> Any:
-    """Mark what is missing in a table with columns as in training, see `marks_of_gaps`; one marked so is returned."""
+def with_marks(X: Any, marks: Mapping[str, str]) -> Any:
+    """Mark what is missing in a table as in training, see `marks_of_gaps`; one that is marked so is returned."""
     marked = X
-    for name, is_none in marks.items() if column_names(X) else ():
+    for name, mark in marks.items() if column_names(X) else ():
         cells = np.asarray(X[name])
         gaps = pd.isna(cells)
-        if any((cell is None) != is_none for cell in cells[gaps]):
+        if {*map(_mark, cells[gaps])} - {mark}:
             marked = in_pandas(X).copy(deep=False) if marked is X else marked
-            mark: Any = None if is_none else np.nan
-            marked[name] = pd.Series(np.where(gaps, mark, cells.astype(object)), index=marked.index, dtype=object)
+            filled = np.where(gaps, MARKS[mark], cells.astype(object))
+            marked[name] = pd.Series(filled, index=marked.index, dtype=object)
     return marked
+
+
+def _mark(cell: Any) -> str:
+    return "None" if cell is None else "NaN" if isinstance(cell, float) else str(cell)
 
 
 def _with_cell(row: Any, column: int, value: Any, name: str) -> Any:

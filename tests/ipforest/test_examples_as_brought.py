@@ -547,7 +547,10 @@ def test_missing_words_are_the_same_in_every_form(trained) -> None:
     model = BudgetedPipeline(encoder, BudgetPrune(RandomForestClassifier(4, random_state=0), random_state=0))
     model.fit(tables[trained], y)
     expected = model.predict_proba(tables[trained])
+    empty = tables["None"].assign(word=tables["None"]["word"].fillna(""))
+    as_in_a_file = clone(model).fit(empty, y)
     for table in tables.values():
+        assert_array_equal(as_in_a_file.predict_proba(table), as_in_a_file.predict_proba(empty))
         assert_array_equal(model.predict_proba(table), expected)
         assert_array_equal(model.predict_proba(table[:1]), expected[:1])
     cells = [[*row] for row in tables["None"].to_numpy()]
