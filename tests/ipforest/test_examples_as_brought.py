@@ -665,6 +665,18 @@ def test_only_ratios_of_weights_count_in_refits() -> None:
     assert_array_equal(first, second)
 
 
+def test_rows_of_no_weight_are_left_out_of_refits() -> None:
+    """They made the penalty of large leaves smaller."""
+    X, y = examples()
+    boosted = GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0).fit(X, y)
+    model = BudgetPrune(boosted, feature_costs=PRICES, budget=4, pruning=PruningSettings(refit=True), random_state=0)
+    weight = np.arange(60) % 3
+    counted = weight > 0
+    among_others = model.fit(X, y, X_cost=X, sample_weight=weight).predict_proba(X)
+    alone = model.fit(X[counted], y[counted], X_cost=X, sample_weight=weight[counted]).predict_proba(X)
+    np.testing.assert_allclose(among_others, alone, rtol=1e-9)
+
+
 FRAMES_OF_LIBRARIES = {
     "narwhals": lambda frame: nw.from_native(pl.from_pandas(frame)),
     "narwhals of pandas": nw.from_native,
