@@ -442,7 +442,7 @@ class FeatureCosts:
         """
         tests, test_price = np.asarray(usage), float(nonnegative_fraction(split_cost, "split_cost"))
         used = self.bought(tests)
-        paid: FloatArray = used @ self.float_prices
+        paid: FloatArray = np.multiply(used, self.float_prices, order="C").sum(axis=1)  # whatever other rows there are
         for group, fee in enumerate(self.group_fees):
             paid += float(fee) * used[:, self.groups == group].any(axis=1)
         if test_price:

@@ -49,9 +49,9 @@ class Labelled(NamedTuple):
         return Labelled(self.X[chosen], self.y[chosen], self.weight[chosen])
 
     def with_relative_weights(self) -> Labelled:
-        """Weigh examples in units of their mean weight, for what adds constants to sums of weights."""
-        mean = self.weight.mean()
-        return self._replace(weight=self.weight / mean) if mean else self
+        """Weigh examples in units of the mean of weights above 0, for what adds constants to sums of weights."""
+        counted = self.weight[self.weight > 0]
+        return self._replace(weight=self.weight / counted.mean()) if counted.size else self
 
 
 def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True, **options: Any) -> Any:

@@ -83,9 +83,19 @@ class GatedPolicy:
         return self._parts[part].answer(self._progress_of(part, progress), rows)
 
     def _progress_of(self, part: int, progress: Progress) -> Progress:
-        """View the progress as one part knows it."""
-        place = progress.place[:, self._ends[part] : self._ends[part + 1]]
-        return replace(progress, place=place, values=progress.values.astype(self._parts[part].dtype, copy=False))
+        """View the progress as one part knows it.
+
+        Raises
+        ------
+        ValueError
+            A value is too large for the numbers that the part compares.
+        """
+        place, dtype = progress.place[:, self._ends[part] : self._ends[part + 1]], np.dtype(self._parts[part].dtype)
+        with np.errstate(over="ignore"):
+            values = progress.values.astype(dtype, copy=False)
+        if np.isinf(values).any():
+            raise ValueError(f"X: expected finite {dtype} values or NaN, got an infinite or too large one")
+        return replace(progress, place=place, values=values)
 
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Answer by the full model where it has all that it wants, else by the cheap one from what is known."""

@@ -311,7 +311,7 @@ static bool cheapest_is_certain(const double *low, const double *high)
 
 static bool cost_is_settled(int link, const double *low, const double *high, int n)
 {
-    double first[N_OUTPUTS], last[N_OUTPUTS], largest = -INFINITY;
+    double first[N_OUTPUTS] = {0}, last[N_OUTPUTS] = {0}, largest = -INFINITY;
     if (link == LINK_MEAN)
         return cheapest_is_certain(low, high);
     if (n == 1) {

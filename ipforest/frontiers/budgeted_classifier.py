@@ -209,7 +209,7 @@ class ManyFrontiers(JointFrontier):
             self.categories_ = WholeCategories(tuple(sorted(whole)), self.categories_.names)
 
     def _fit_one(self, model: Any, training: Labelled, validation: Labelled, given: Given, work: Work) -> None:
-        weight = None if (training.weight == 1).all() else training.weight
+        weight = None if np.ptp(training.weight) == 0 else training.weight  # only ratios count
         weighted = weights_for(model, weight)
         if not isinstance(model, BudgetedEstimator):
             model.fit(training.X, training.y, **weighted)

@@ -283,6 +283,25 @@ def _check_columns_of_a_frame(subject: _Subject) -> None:
     assert model.session().next_unit is None or str(model.session().next_unit), "session: expected a unit with a name"
 
 
+def _check_how_it_is_written_does_not_matter(subject: _Subject) -> None:
+    """Give the same numbers laid out otherwise, and other names of the classes in the same order."""
+    X, y, new = subject.examples
+    told = _told(subject.fitted, new)
+    layouts = {
+        "examples column by column": np.asfortranarray(new),
+        "examples of which every second row is meant": np.repeat(new, 2, axis=0)[::2],
+        "examples in the byte order of another machine": new.astype(new.dtype.newbyteorder()),
+        "examples that are objects": new.astype(object),
+    }
+    for where, laid_out in layouts.items():
+        _require_same(_told(subject.fitted, laid_out), told, where)
+    if is_classifier(subject.estimator):
+        classes, codes = np.unique(y, return_inverse=True)
+        other = subject.fit(subject.made(), X, 10 * codes - 7)
+        predicted, *others = _told(other, new)
+        _require_same((classes[(predicted + 7) // 10], *others), told, "classes -7, 3, ... in place of words")
+
+
 def _check_unbought_values_do_not_matter(subject: _Subject) -> None:
     for budget, model in subject.models():
         X = subject.examples[2]
@@ -490,6 +509,7 @@ CHECKS = (
     _check_leaves_examples_alone,
     _check_parameters_stay_as_given,
     _check_columns_of_a_frame,
+    _check_how_it_is_written_does_not_matter,
     _check_unbought_values_do_not_matter,
     _check_examples_do_not_depend_on_each_other,
     _check_pays_for_what_is_bought,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
@@ -30,7 +30,7 @@ from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.session import AsyncFetch, Demand, Fetch, Known, buy_on_demand, buy_on_demand_async
 from ipforest.tabular.preprocessing import categories_of, source_columns
-from ipforest.wrappers.table_columns import TableColumns, mixed_row, plain_row, row_of
+from ipforest.wrappers.table_columns import TableColumns, marks_of_gaps, mixed_row, plain_row, row_of, with_marks
 from ipforest.wrappers.table_session import TableSession, TableSessions, known_cells
 
 __all__ = ["BudgetedPipeline", "TableSession", "TableSessions", "parted"]
@@ -86,6 +86,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
     """
 
     __metadata_request__fit: ClassVar = {"sample_weight": None, "groups": None}
+    _marks: Mapping[str, str] = {}  # of files from before there were any
 
     def __init__(self, preprocessing: Any, estimator: Any, *, feature_costs: Any = None) -> None:
         self.preprocessing = preprocessing
@@ -175,7 +176,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        self._row = mixed_row(X)
+        self._row, self._marks = mixed_row(X), marks_of_gaps(X)
 
     @property
     def table_columns(self) -> TableColumns:
@@ -199,7 +200,7 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
             known = [name for name in column_names(X) or () if name in expected]
             positions_by_name(known, [*trained], "X: expected the columns of training")
             X = X[[*trained]] if hasattr(X, "columns") else X.select([*trained])
-        return self._dense(self.preprocessing_.transform(X))
+        return self._dense(self.preprocessing_.transform(with_marks(X, self._marks)))
 
     def _with_unused_columns(self, X: Any, absent: set[str]) -> Any:
         """Add the columns that a data frame lacks, with a cell of training, where the model never wants them."""

@@ -11,13 +11,15 @@ import pandas as pd
 from scipy.sparse import issparse
 
 from ipforest._internal.arrays import Array, BoolArray, IntArray
-from ipforest._internal.feature_names import column_of, in_pandas
+from ipforest._internal.feature_names import column_names, column_of, in_pandas
 from ipforest.tabular.name_matching import closest
 
-__all__ = ["TableColumns", "mixed_row", "plain_row", "row_of"]
+__all__ = ["TableColumns", "marks_of_gaps", "mixed_row", "plain_row", "row_of", "with_marks"]
 
 MAX_ROWS = 100
 """Of so many rows the cells are that a model keeps."""
+MARKS: dict[str, Any] = {"None": None, "NaN": np.nan, "": ""}
+"""What a table may have in place of a missing word."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,6 +118,38 @@ def mixed_row(X: Any) -> Any:
         else:
             row[0, place] = first[another, place]
     return row
+
+
+def marks_of_gaps(X: Any) -> dict[str, str]:
+    """Find how columns of objects mark what is missing, which encoders tell apart: as a key of `MARKS`.
+
+    Where nothing else is missing, that is an empty text, as commands read empty cells among words.
+    """
+    marks = dict[str, str]()
+    for name in column_names(X) or ():
+        cells = np.asarray(X[name])
+        if cells.dtype == object:
+            found = {*map(_mark, cells[pd.isna(cells)])} or ({""} if np.any(cells == "") else set())
+            if len(found) == 1 and found <= {*MARKS}:
+                marks[name] = found.pop()
+    return marks
+
+
+def with_marks(X: Any, marks: Mapping[str, str]) -> Any:
+    """Mark what is missing in a table as in training, see `marks_of_gaps`; one that is marked so is returned."""
+    marked = X
+    for name, mark in marks.items() if column_names(X) else ():
+        cells = np.asarray(X[name])
+        gaps = pd.isna(cells)
+        if {*map(_mark, cells[gaps])} - {mark}:
+            marked = in_pandas(X).copy(deep=False) if marked is X else marked
+            filled = np.where(gaps, MARKS[mark], cells.astype(object))
+            marked[name] = pd.Series(filled, index=marked.index, dtype=object)
+    return marked
+
+
+def _mark(cell: Any) -> str:
+    return "None" if cell is None else "NaN" if isinstance(cell, float) else str(cell)
 
 
 def _repeated(row: Any, n: int) -> Any:

@@ -283,6 +283,18 @@ def test_columns_of_one_feature_are_one_purchase() -> None:
         raw.for_columns([3])
 
 
+@pytest.mark.parametrize("n_features", [3, 8, 20, 200])
+def test_what_an_example_pays_does_not_depend_on_others(n_features: int) -> None:
+    """A matrix product rounds otherwise in blocks of rows than in the last ones."""
+    rng = np.random.default_rng(0)
+    costs, usage = FeatureCosts(rng.random(n_features)), rng.random((60, n_features)) < 0.5
+    paid = costs.cost_of(usage)
+    order = rng.permutation(60)
+    assert costs.cost_of(usage[order]).tolist() == paid[order].tolist()
+    assert [costs.cost_of(row[None])[0] for row in usage] == paid.tolist()
+    assert costs.cost_of(np.asfortranarray(usage)).tolist() == paid.tolist()
+
+
 @pytest.mark.parametrize("sources", [[0, 1, 2], [2, 0, 1], [1, 1, 2], [0, 0, 0], [2, 1], [2, 0, 1, 1]])
 def test_what_is_paid_is_the_price_of_the_units(sources: list[int]) -> None:
     """As many computed columns as prices may still be other columns, or the same in another order."""

@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from ipforest import (
     BudgetBoost,
     BudgetBoostRegressor,
+    BudgetedClassifier,
     BudgetedPipeline,
     BudgetForest,
     BudgetPrune,
@@ -519,6 +520,47 @@ def test_missing_words_of_nullable_texts_are_encoded(dtype) -> None:
         assert_array_equal(fitted.predict_proba(others), plain.predict_proba(table))
 
 
+def tables_with_gaps_among_words() -> dict[str, object]:
+    """Give tables whose missing words are None, or NaN, or what Arrow and Polars have for them."""
+    X, _ = examples()
+    words = np.where(X[:, 2] > 1, None, WORDS)
+    table = pd.DataFrame(X, columns=NAMES).assign(word=pd.Series(words, dtype=object))
+    gaps = table["word"].isna()
+    assert {*table["word"][gaps]} == {None}
+    return {
+        "None": table,
+        "NaN": table.assign(word=table["word"].mask(gaps, np.nan)),
+        "str": table.astype({"word": "str"}),
+        "string": table.astype({"word": "string"}),
+        "category": table.astype({"word": "category"}),
+        "Arrow": pa.Table.from_pandas(table),
+        "polars": pl.from_pandas(table),
+    }
+
+
+@pytest.mark.parametrize("trained", tables_with_gaps_among_words())
+def test_missing_words_are_the_same_in_every_form(trained) -> None:
+    """An encoder that was trained on None took NaN for a word that it does not know, or NaN for None."""
+    y, tables = examples()[1], tables_with_gaps_among_words()
+    y = np.where(tables["None"]["word"].isna(), 1 - y, y)
+    encoder = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["word"]), remainder="passthrough")
+    model = BudgetedPipeline(encoder, BudgetPrune(RandomForestClassifier(4, random_state=0), random_state=0))
+    model.fit(tables[trained], y)
+    expected = model.predict_proba(tables[trained])
+    empty = tables["None"].assign(word=tables["None"]["word"].fillna(""))
+    as_in_a_file = clone(model).fit(empty, y)
+    for table in tables.values():
+        assert_array_equal(as_in_a_file.predict_proba(table), as_in_a_file.predict_proba(empty))
+        assert_array_equal(model.predict_proba(table), expected)
+        assert_array_equal(model.predict_proba(table[:1]), expected[:1])
+    cells = [[*row] for row in tables["None"].to_numpy()]
+    for row in np.flatnonzero(tables["None"]["word"].isna())[:3]:
+        session = model.session()
+        while (unit := session.next_unit) is not None:
+            session.tell(np.nan if unit.name == "word" else cells[row][[*NAMES, "word"].index(unit.name)])
+        assert session.answer == model.predict(tables["NaN"])[row]
+
+
 def labels_in_other_forms(y: np.ndarray) -> dict[str, object]:
     words = np.where(y, "yes", "no")
     return {
@@ -584,6 +626,16 @@ def test_only_ratios_of_weights_count(make, scale: float) -> None:
     assert first.cost(X).mean() == second.cost(X).mean() > 0
 
 
+def test_equal_weights_are_none_for_any_model() -> None:
+    """A forest draws other examples with weights than without, even if all are 1."""
+    X, y = examples()
+    members = [RandomForestClassifier(3, max_depth=3, random_state=0)]
+    plain = BudgetedClassifier(members, feature_costs=PRICES, random_state=0).fit(X, y)
+    for weight in (1.0, 2.0, 0.25):
+        model = clone(plain).fit(X, y, sample_weight=np.full(60, weight))
+        assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
 @pytest.mark.parametrize("weight", [1e300, 1e-300])
 def test_weights_without_products_are_refused(weight: float) -> None:
     X, y = examples()
@@ -611,6 +663,18 @@ def test_only_ratios_of_weights_count_in_refits() -> None:
         for each in (weight, weight / 1024)
     )
     assert_array_equal(first, second)
+
+
+def test_rows_of_no_weight_are_left_out_of_refits() -> None:
+    """They made the penalty of large leaves smaller."""
+    X, y = examples()
+    boosted = GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0).fit(X, y)
+    model = BudgetPrune(boosted, feature_costs=PRICES, budget=4, pruning=PruningSettings(refit=True), random_state=0)
+    weight = np.arange(60) % 3
+    counted = weight > 0
+    among_others = model.fit(X, y, X_cost=X, sample_weight=weight).predict_proba(X)
+    alone = model.fit(X[counted], y[counted], X_cost=X, sample_weight=weight[counted]).predict_proba(X)
+    np.testing.assert_allclose(among_others, alone, rtol=1e-9)
 
 
 FRAMES_OF_LIBRARIES = {

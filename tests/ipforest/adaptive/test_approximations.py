@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BudgetPrune, FeatureCosts
-from ipforest.adaptive import AdaptLin, AdaptLstsq, GateSearch, L1Baseline, PairSearch
+from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, BoostedSearch, GateSearch, L1Baseline, PairSearch
 from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.tabular.model_files import load_model, save_model
 
@@ -258,3 +258,23 @@ def test_how_many_lambdas_may_be_an_integer_of_numpy(name: str) -> None:
     model = clone(LEARNERS[name]).set_params(estimator=TREE, search__shares=[0.5])
     model.set_params(search__lambdas=np.int64(2)).fit(X[:150], Y[:150])
     assert len({candidate.pair.lam for candidate in model.candidates_[2:]}) == 2
+
+
+@pytest.mark.parametrize("value", [3.5e38, -1e308])
+def test_numbers_beyond_those_of_the_parts_are_refused(value: float) -> None:
+    """The trees compare them as float32, in which they are infinite; they were answered, and by an export otherwise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] > 0).astype(int)
+    gate = {"search": BoostedSearch(shares=[0.5], lambdas=[0.01], n_folds=2), "random_state": 0}
+    model = AdaptGbrt(RandomForestClassifier(3, random_state=0), n_estimators=2, **gate).fit(X, y)
+    X[5] = value
+    for ask in (
+        model.predict,
+        model.cost,
+        lambda X: model.predict_on_demand(lambda unit, rows: X[rows, unit.index], 80),
+    ):
+        with pytest.raises(
+            ValueError, match="X: expected finite float32 values or NaN, got an infinite or too large one"
+        ):
+            ask(X)

@@ -239,3 +239,24 @@ def test_what_no_coin_can_be_tossed_with_is_refused(
 ) -> None:
     assert main([*options, "--model", str(clinic / "model")]) == 2
     assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
+def test_a_loaded_model_takes_missing_words_as_commands_take_empty_cells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], missing: Any
+) -> None:
+    """Commands read them as empty texts, pandas as NaN, which was a word that the model does not know."""
+    rng = np.random.default_rng(0)
+    culture = rng.choice(["negative", "positive", ""], 200)
+    table = pd.DataFrame(
+        {"culture": culture, "age": rng.integers(20, 90, 200), "state": np.where(culture == "", "x", "y")}
+    )
+    table.to_csv(tmp_path / "table.csv", index=False)
+    files = ["--csv", str(tmp_path / "table.csv"), "--target", "state", "--trees", "3", "--budget", "2"]
+    assert main(["fit", *files, "--out", str(tmp_path / "model")]) == 0
+    told = predict(tmp_path, capsys, table.drop(columns="state"))
+    frame = table.drop(columns="state").assign(culture=table["culture"].mask(culture == "", missing))
+    model = load_model(tmp_path / "model" / MODEL_FILE)
+    assert {answer["prediction"] for answer in told} == {"x", "y"}
+    assert model.predict(frame).tolist() == [answer["prediction"] for answer in told]
+    assert model.cost(frame).tolist() == [answer["cost"] for answer in told]

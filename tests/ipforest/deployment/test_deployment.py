@@ -510,6 +510,28 @@ def near_thresholds(model: Any, X: Any) -> Any:
     return rows
 
 
+def with_odd_numbers(X: Any) -> Any:
+    """Put the numbers into some rows on which floats of two sizes, and zeros of two signs, might differ."""
+    rng, rows = np.random.default_rng(6), X.copy()
+    tiny, huge = np.finfo(np.float32).smallest_subnormal, float(np.finfo(np.float32).max)
+    odd = [-0.0, 5e-324, -5e-324, float(tiny), float(tiny) / 2, 1e-40, huge, -huge, 2.0**24 + 1, 0.1]
+    for row in rows[::3]:
+        row[rng.integers(row.size)] = rng.choice(odd)
+    return rows
+
+
+@pytest.mark.slow
+@needs_gcc
+@pytest.mark.parametrize("name", ["a gate", "boosted, two classes", "staged", "nested"])
+def test_all_exports_are_the_estimator_at_thresholds_and_odd_numbers(name: str, tmp_path: Path) -> None:
+    model, others = MODELS[name]()
+    X = rows_with_gaps(400) if np.isnan(others).any() else np.nan_to_num(rows_with_gaps(400))
+    X = with_odd_numbers(X if "gate" in name or name == "nested" else near_thresholds(model, X))
+    require_same_in_the_reader(model, X)
+    require_same_in_c(model, X, tmp_path / "model.c")
+    require_same_in_onnx(model, X)
+
+
 LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("staged", "certified", "isotonic", "threshold")]
 
 

@@ -150,6 +150,17 @@ class LosesNames(CheapestFeatures):
         return super().fit(np.asarray(X), y)
 
 
+class TakesNumbersForAmounts(CheapestFeatures):
+    def _trees(self, given):
+        depth = 5 if self.classes_.dtype.kind == "U" else 2
+        return RandomForestClassifier(self.n_estimators, max_depth=depth, random_state=0)
+
+
+class ReadsMemory(CheapestFeatures):
+    def predict(self, X, return_cost=False):
+        return super().predict(np.frombuffer(np.asarray(X).tobytes("A")).reshape(np.shape(X)), return_cost)
+
+
 class GoesOnFromBefore(CheapestFeatures):
     def _trees(self, given):
         self.fits_ = getattr(self, "fits_", 0) + 1
@@ -184,6 +195,8 @@ FAULTS = {
     BuysWhatIsKnown: "what_is_known_is_free",
     AnswersTheMostFrequent: "learns_something",
     LosesNames: "columns_of_a_frame",
+    TakesNumbersForAmounts: "how_it_is_written_does_not_matter",
+    ReadsMemory: "how_it_is_written_does_not_matter",
     GoesOnFromBefore: "fits_again_alike",
     PredictsUnfitted: "bad_input_is_refused",
     DividesBySpread: "odd_columns",
