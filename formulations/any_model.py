@@ -147,7 +147,11 @@ def read_linear_program(path: str | Path) -> LinearProgram:
     if _format(file) not in SUFFIXES:
         raise ValueError(f"path: expected a file that ends in .mps or .lp, or these with .gz, got {file.name!r}")
     try:
-        text = file_bytes(file, MAX_TIMES_UNPACKED).decode("utf-8") if _is_compressed(file) else file.read_text("utf-8")
+        text = (
+            file_bytes(file, MAX_TIMES_UNPACKED).decode("utf-8")
+            if _is_compressed(file)
+            else file.read_text(encoding="utf-8")
+        )
     except UnicodeDecodeError:
         raise ValueError(f"{file}: expected text in UTF-8, got other bytes; write the program as text again") from None
     _check_text(file, text)
@@ -186,7 +190,7 @@ def _read_unpacked(highs: Any, file: Path, text: str) -> tuple[Any, list[str]]:
     """Read what was unpacked, as not every HiGHS unpacks."""
     with TemporaryDirectory() as folder:
         unpacked = Path(folder) / f"program{_format(file)}"
-        unpacked.write_text(text, "utf-8", newline="")
+        unpacked.write_text(text, encoding="utf-8", newline="")
         return _read(highs, unpacked)
 
 

@@ -147,7 +147,7 @@ def test_a_counterexample_speaks_in_names(triangle):
         ("t.mps", "* nothing\n\n", "empty file"),
         ("t.lp", "minimize\n obj:\nsubject to\nend\n", "with variables, got none"),
         ("t.lp", "hello\nend\n", "HiGHS can read, got one that it refuses"),
-        ("t.txt", LP, r"ends in \.mps or \.lp, got 't\.txt'"),
+        ("t.txt", LP, r"ends in \.mps or \.lp, or these with \.gz, got 't\.txt'"),
         ("t.mps", MPS.replace(" L cap", " N second\n L cap"), r"several objectives \(rows of type N: cost, second\)"),
         ("t.mps", MPS.replace("ENDATA", "SOS\n S1 SOS s1\n SOS x 1\n SOS y 2\nENDATA"), "special ordered sets"),
         ("t.mps", MPS.replace("ENDATA", "QUADOBJ\n x x 1\nENDATA"), "a quadratic objective"),
