@@ -23,7 +23,7 @@ from ipforest._internal.arrays import FREE_BYTES, Array, BoolArray, FloatArray, 
 from ipforest._internal.distinct_rows import distinct_rows
 from ipforest._internal.kernels import njit
 
-__all__ = ["deflated", "inflated", "pack", "unpack", "without_counts"]
+__all__ = ["deflated", "inflated", "pack", "parted", "unfolded", "unpack", "without_counts"]
 
 LEAF = -1
 AT_LEAVES, OF_LEAVES, INNER = " at leaves", " of leaves", " inside"
@@ -97,7 +97,56 @@ def unpack(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
     ValueError, KeyError, BadZipFile, ...
         It is damaged, or unpacks to much more than it has bytes.
     """
-    kept = inflated(packed)
+    return unfolded(inflated(packed))
+
+
+def parted(kept: Mapping[str, Array], n_nodes: Sequence[int]) -> list[dict[str, Array]]:
+    """Part what is kept of trees that were packed together.
+
+    Parameters
+    ----------
+    kept : mapping of str to ndarray
+        From `inflated`.
+    n_nodes : sequence of int
+        Nodes of each part, which is made of whole trees.
+
+    Returns
+    -------
+    list of dict of str to ndarray
+        For `unfolded`; all parts share the tables of values, and nothing is copied.
+
+    Raises
+    ------
+    ValueError, KeyError
+        There are not so many nodes.
+    """
+    ends = np.cumsum([0, *n_nodes])
+    leaves = np.append(0, np.cumsum(kept["is_leaf"]))
+    if min(n_nodes, default=0) < 0 or ends[-1] != leaves.size - 1:
+        raise ValueError(f"packed trees: expected {ends[-1]} nodes, got {leaves.size - 1}")
+    ends_among: dict[str, IntArray] = {AT_LEAVES: leaves[ends], INNER: ends - leaves[ends], "": ends}
+
+    def rows(name: str) -> Array | None:
+        """Say where the rows of each part end; None for tables that all share."""
+        name = name.removesuffix(PLACE)
+        if name.endswith((DISTINCT, SIZES, OF_LEAVES)):
+            return None
+        inside = name in ("left_first", "left", "right") or name.endswith(INNER)
+        return ends_among[INNER if inside else AT_LEAVES if name.endswith(AT_LEAVES) else ""]
+
+    parts: list[dict[str, Array]] = [{} for _ in n_nodes]
+    for name, values in kept.items():
+        stops = rows(name)
+        if stops is not None and len(values) != stops[-1]:
+            raise ValueError(f"{name}: expected {stops[-1]} rows, got {len(values)}")
+        for number, part in enumerate(parts):
+            part[name] = values if stops is None else values[stops[number] : stops[number + 1]]
+    return parts
+
+
+def unfolded(kept: Mapping[str, Array]) -> dict[str, Array]:
+    """Compute the fields of trees from what is kept of them; see `unpack`."""
+    kept = {**kept}
     structure = _Structure.of_kept(*(kept.pop(name, None) for name in ("is_leaf", "left_first", "left", "right")))
     names = dict.fromkeys(_without_endings(name) for name in kept)
     sums = [name.removesuffix(AT_LEAVES) for name in names if name.endswith(AT_LEAVES)]
