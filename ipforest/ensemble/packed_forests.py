@@ -168,12 +168,8 @@ def pack_forests(forests: Sequence[Forest], columns: Sequence[IntArray]) -> dict
         {name: getattr(forest, name) for name in Forest.NODE_FIELDS} | {"feature": _moved(forest.feature, own)}
         for forest, own in zip(forests, columns, strict=True)
     ]
-    starts = np.cumsum([0, *(forest.n_nodes for forest in forests)])
-    for part, start in zip(parts, starts, strict=False):
-        part |= {side: np.where(part[side] < 0, -1, part[side] + start) for side in ("left", "right")}
-    nodes = pack({name: np.concatenate([part[name] for part in parts]) for name in Forest.NODE_FIELDS})
     others = [{name: getattr(forest, name) for name in forest._fields_beside_nodes()} for forest in forests]
-    return {"nodes": nodes, "others": others}
+    return {"nodes": pack(*parts), "others": others}
 
 
 def unpack_forests(packed: dict[str, Any], columns: Sequence[IntArray]) -> ForestsAtRest:

@@ -40,33 +40,35 @@ MAX_EXACT_INTEGER = 2**53
 """Whole numbers below this add up as float64 without rounding."""
 
 
-def pack(fields: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
-    """Pack the arrays of trees.
+def pack(*parts: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
+    """Pack the arrays of trees, part after part: what takes memory beyond them is for one part at a time.
 
     Parameters
     ----------
-    fields : mapping of str to ndarray
-        By name, each with a row per node: ``left`` and ``right``, -1 at leaves, ``feature``, and any others of
-        integers, floats and truth values. ``value``, ``weight``, ``n_samples`` and ``impurity`` take few bytes if they
-        stand in the relation that they have in `ipforest.ensemble.Forest`.
+    *parts : mapping of str to ndarray
+        Arrays of whole trees by name, each with a row per node: ``left`` and ``right``, -1 at leaves, ``feature``, and
+        any others of integers, floats and truth values. ``value``, ``weight``, ``n_samples`` and ``impurity`` take few
+        bytes if they stand in the relation that they have in `ipforest.ensemble.Forest`.
 
     Returns
     -------
     ndarray of uint8
-        For `unpack`.
+        For `unpack`, which returns the parts as one, or `parted`.
     """
-    structure = _Structure(fields["left"], fields["right"])
-    kept, sums = structure.kept(), dict[str, Array]()
-    for name, values in _whole_numbers(fields).items():
-        at_leaves = values[structure.is_leaf]
-        if np.array_equal(structure.totals(at_leaves), values):
-            sums[name] = at_leaves
-            kept |= _by_value(name + AT_LEAVES, at_leaves)
-    derived = _derived(structure, sums)
-    for name, values in fields.items():
-        if name not in ("left", "right") and not (name in derived and _same_bits(derived[name], values)):
-            group = np.maximum(fields["feature"], 0) if name == "threshold" else None
-            kept |= _by_node(name, values, structure.is_leaf, group)
+    structures = [_Structure(part["left"], part["right"]) for part in parts]
+    is_leaf = [structure.is_leaf for structure in structures]
+    sums = _common_sums(structures, parts)
+    kept = _Structure.kept(structures)
+    for name, at_leaves in sums.items():
+        kept |= _by_value(name + AT_LEAVES, np.concatenate(at_leaves))
+    following = set(parts[0])
+    for number, (structure, part) in enumerate(zip(structures, parts, strict=True)):
+        derived = _derived(structure, {name: at_leaves[number] for name, at_leaves in sums.items()})
+        following = {name for name in following & derived.keys() if _same_bits(derived[name], part[name])}
+    for name in parts[0]:
+        if name not in ("left", "right", *following):
+            group = [np.maximum(part["feature"], 0) for part in parts] if name == "threshold" else None
+            kept |= _by_node(name, [part[name] for part in parts], is_leaf, group)
     return deflated(kept)
 
 
@@ -180,23 +182,41 @@ class _Structure:
             raise ValueError("packed trees: expected each child after its parent, with one parent, got another order")
         return cls(*children)
 
-    def kept(self) -> dict[str, Array]:
+    @staticmethod
+    def kept(structures: Sequence[_Structure]) -> dict[str, Array]:
         """Tell where there are leaves, and what else tells which nodes are children of which.
 
         Where children are numbered in pairs, that is at which nodes the left child was grown before the right one.
         Elsewhere left children are told by their distance from their parents, and right ones by that from left ones.
         """
+        is_leaf = np.concatenate([each.is_leaf for each in structures])
+        orders = []
+        for each in structures:
+            order = each._order_of_pairs()
+            if order is None:
+                distances = np.concatenate([each._distances() for each in structures], axis=1)
+                return {"is_leaf": is_leaf, "left": distances[0], "right": distances[1]}
+            orders.append(order)
+        return {"is_leaf": is_leaf, "left_first": np.concatenate(orders)}
+
+    def _order_of_pairs(self) -> BoolArray | None:
+        """Tell at which nodes the left child was grown first; None where children are numbered otherwise."""
         inner = np.flatnonzero(~self.is_leaf)
         left, right = self.left[inner], self.right[inner]
-        if np.array_equal(right, left + 1):
-            left_first = (self.left[left] != LEAF) & (self.left[left] < self.left[right])
-            try:
-                numbered = _in_pairs(self.is_leaf, left_first)
-            except ValueError:
-                numbered = np.empty(0)
-            if np.array_equal(numbered, [self.left, self.right]):
-                return {"is_leaf": self.is_leaf, "left_first": left_first}
-        return {"is_leaf": self.is_leaf, "left": left - inner, "right": right - left}
+        if not np.array_equal(right, left + 1):
+            return None
+        left_first: BoolArray = (self.left[left] != LEAF) & (self.left[left] < self.left[right])
+        try:
+            numbered = _in_pairs(self.is_leaf, left_first)
+        except ValueError:
+            return None
+        return left_first if np.array_equal(numbered, [self.left, self.right]) else None
+
+    def _distances(self) -> IntArray:
+        """Say how far left children are from their parents, and right ones from them, shape (2, n_internal)."""
+        inner = np.flatnonzero(~self.is_leaf)
+        left = self.left[inner].astype(np.int64)
+        return np.array([left - inner, self.right[inner] - left])
 
     def totals(self, at_leaves: Array) -> FloatArray:
         """Sum up what leaves have, for every node."""
@@ -289,9 +309,24 @@ def _whole_numbers(fields: Mapping[str, Array]) -> dict[str, Array]:
             follows = _same_bits(counts / counts.sum(axis=1, keepdims=True), fields["value"])
         if follows and counts.min() >= 0 and counts.max() < MAX_EXACT_INTEGER / counts.size:
             found["counts"] = counts.astype(np.int64)
-    if "n_samples" in fields and not ("counts" in found and np.array_equal(fields["n_samples"], fields["weight"])):
+    if "n_samples" in fields:
         found["n_samples"] = fields["n_samples"]
     return found
+
+
+def _common_sums(structures: Sequence[_Structure], parts: Sequence[Mapping[str, Array]]) -> dict[str, list[Array]]:
+    """Find what sums up from the leaves in all parts, and give it at the leaves of each."""
+    listed: list[dict[str, Array]] = []
+    sums_up = dict.fromkeys(("counts", "n_samples"), True)
+    for structure, part in zip(structures, parts, strict=True):
+        whole = _whole_numbers(part)
+        listed.append({name: _narrow(values[structure.is_leaf]) for name, values in whole.items()})
+        for name, at_leaves in listed[-1].items():
+            sums_up[name] &= np.array_equal(structure.totals(at_leaves), whole[name])
+    found = [name for name in sums_up if all(name in each for each in listed)]
+    if "counts" in found and all(np.array_equal(part["n_samples"], part["weight"]) for part in parts):
+        found.remove("n_samples")  # which follows from the counts
+    return {name: [each[name] for each in listed] for name in found if sums_up[name]}
 
 
 def _derived(structure: _Structure, sums: Mapping[str, Array]) -> dict[str, Array]:
@@ -309,13 +344,21 @@ def _derived(structure: _Structure, sums: Mapping[str, Array]) -> dict[str, Arra
     return derived
 
 
-def _by_node(name: str, values: Array, is_leaf: BoolArray, group: IntArray | None) -> dict[str, Array]:
-    """Keep what all leaves have in common once; see `_nodes_of`."""
-    at_leaves = values[is_leaf]
+def _by_node(
+    name: str, values: Sequence[Array], is_leaf: Sequence[BoolArray], group: Sequence[IntArray] | None
+) -> dict[str, Array]:
+    """Keep what all leaves have in common once; values, leaves and groups are those of each part; see `_nodes_of`."""
+    at_leaves = _where(is_leaf, values)
     if not _same_bits(at_leaves, np.broadcast_to(at_leaves[:1], at_leaves.shape)):
-        return _by_value(name, values, group)
-    inside = _by_value(name + INNER, values[~is_leaf], None if group is None else group[~is_leaf])
+        return _by_value(name, np.concatenate(values), None if group is None else np.concatenate(group))
+    inner = [~each for each in is_leaf]
+    inside = _by_value(name + INNER, _where(inner, values), None if group is None else _where(inner, group))
     return {name + OF_LEAVES: at_leaves[:1], **inside}
+
+
+def _where(marked: Sequence[BoolArray], values: Sequence[Array]) -> Array:
+    """Put what is marked in each part one after another."""
+    return np.concatenate([each[here] for each, here in zip(values, marked, strict=True)])
 
 
 def _nodes_of(kept: Mapping[str, Array], name: str, is_leaf: BoolArray, group: IntArray | None = None) -> Array:
@@ -351,12 +394,12 @@ def _distinct(values: FloatArray, group: IntArray) -> dict[str, Array]:
     """List the values of each group of rows, to the last bit, those first that occur most often."""
     bits, groups = _bits(values).ravel(), np.repeat(group, values[:1].size)
     order = np.lexsort((bits, groups))
-    in_order = np.array([groups[order], bits[order]])
-    is_new = np.append(True, (in_order[:, 1:] != in_order[:, :-1]).any(axis=0))[: order.size]
-    number, (group_of, value) = np.cumsum(is_new) - 1, in_order[:, is_new]
+    bits, groups = bits[order], groups[order]
+    is_new = np.append(True, (bits[1:] != bits[:-1]) | (groups[1:] != groups[:-1]))[: order.size]
+    number, value, group_of = np.cumsum(is_new, dtype=np.int32) - np.int32(1), bits[is_new], groups[is_new]
     by_use, sizes = np.lexsort((-np.bincount(number), group_of)), np.bincount(group_of)
-    place = np.empty(order.size, dtype=np.int64)
-    place[order] = (np.argsort(by_use) - (np.cumsum(sizes) - sizes)[group_of])[number]
+    place = np.empty(order.size, dtype=np.int32)
+    place[order] = (np.argsort(by_use) - (np.cumsum(sizes) - sizes)[group_of]).astype(np.int32)[number]
     return {DISTINCT: value[by_use].view(np.float64), SIZES: sizes, PLACE: place.reshape(values.shape)}
 
 
