@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ def deflated(arrays: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
 def inflated(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
     """Unpack what `deflated` made; see `unpack`."""
     stored = read_arrays(io.BytesIO(packed.tobytes()), max(FREE_BYTES, MAX_VALUES_PER_BYTE * packed.size))
-    return dict(_out_of_bytes(name, values) for name, values in stored.items())
+    return dict(_out_of_bytes(name, stored.pop(name)) for name in list(stored))
 
 
 def unpack(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
@@ -122,11 +123,11 @@ def parted(kept: Mapping[str, Array], n_nodes: Sequence[int]) -> list[dict[str, 
     ValueError, KeyError
         There are not so many nodes.
     """
-    ends = np.cumsum([0, *n_nodes])
-    leaves = np.append(0, np.cumsum(kept["is_leaf"]))
-    if min(n_nodes, default=0) < 0 or ends[-1] != leaves.size - 1:
-        raise ValueError(f"packed trees: expected {ends[-1]} nodes, got {leaves.size - 1}")
-    ends_among: dict[str, IntArray] = {AT_LEAVES: leaves[ends], INNER: ends - leaves[ends], "": ends}
+    ends, is_leaf = np.cumsum([0, *n_nodes]), kept["is_leaf"]
+    if min(n_nodes, default=0) < 0 or ends[-1] != is_leaf.size:
+        raise ValueError(f"packed trees: expected {ends[-1]} nodes, got {is_leaf.size}")
+    leaves = np.cumsum([0, *(np.count_nonzero(is_leaf[start:stop]) for start, stop in pairwise(ends.tolist()))])
+    ends_among: dict[str, IntArray] = {AT_LEAVES: leaves, INNER: ends - leaves, "": ends}
 
     def rows(name: str) -> Array | None:
         """Say where the rows of each part end; None for tables that all share."""

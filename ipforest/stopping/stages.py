@@ -19,7 +19,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
-from ipforest.ensemble.packed_forests import ForestsAtRest, pack_forests, unpack_forests
+from ipforest.ensemble.packed_forests import ForestsAtRest, n_nodes_of, pack_forests, unpack_forests
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared, want_in_order
 from ipforest.session import Seller, Unit
 from ipforest.stopping.optimal_stopping import StagedRule
@@ -170,7 +170,8 @@ class _ReadStages:
                     yield trees, stage.features
                 stage.rest()
 
-        return _Joined(Ensembles.joined(flat()), np.cumsum([0, *map(len, ensembles)]), max(n_outputs))
+        n_nodes = sum(map(n_nodes_of, ensembles))
+        return _Joined(Ensembles.joined(flat(), n_nodes), np.cumsum([0, *map(len, ensembles)]), max(n_outputs))
 
 
 class StagesInOrder:

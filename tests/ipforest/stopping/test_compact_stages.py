@@ -21,6 +21,7 @@ from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.stages import StagesInOrder
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.tabular.model_files import load_model, save_model
+from ipforest.walks import ensembles
 
 X, Y = load_wine(return_X_y=True)
 HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
@@ -157,6 +158,21 @@ def test_stages_that_were_loaded_rest_and_are_pickled_as_they_were(monkeypatch: 
         require_same(policy, pickle.loads(pickle.dumps(again)), model, HOLES)
         assert pickle.dumps(pickle.loads(pickle.dumps(again))) == pickle.dumps(again)
         monkeypatch.undo()
+
+
+def test_a_walk_is_made_of_forests_that_are_unpacked_stage_by_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = cascade(ThresholdStopping())
+    again = pickle.loads(pickle.dumps(model.policy().compact()))
+    unpacked = []
+
+    def read_and_count(*arguments: Any) -> Any:
+        unpacked.append(sum(each.unpacked is not None for each in resting(again)))
+        return read(*arguments)
+
+    read = ensembles._read
+    monkeypatch.setattr(ensembles, "_read", read_and_count)
+    require_same(model.policy(), again, model, HOLES)
+    assert set(unpacked) <= {0, *range(1, 1 + max(len(stage.model.ensembles_) for stage in again.stages[1:]))}
 
 
 def test_a_model_of_stages_that_were_packed_together_is_pickled_and_copied_by_itself() -> None:
