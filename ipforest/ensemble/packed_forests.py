@@ -48,9 +48,10 @@ class RestingForest:
 
     def forest(self) -> Forest:
         """Unpack the forest, unless that has been done, and hold its arrays."""
-        if self.unpacked is None:
-            self.unpacked = self._made()
-        return self.unpacked
+        forest = self.unpacked  # which another thread may forget meanwhile
+        if forest is None:
+            forest = self.unpacked = self._made()
+        return forest
 
     def _made(self) -> Forest:
         forest = Forest.__new__(Forest)

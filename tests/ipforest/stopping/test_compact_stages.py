@@ -175,6 +175,23 @@ def test_a_walk_is_made_of_forests_that_are_unpacked_stage_by_stage(monkeypatch:
     assert set(unpacked) <= {0, *range(1, 1 + max(len(stage.model.ensembles_) for stage in again.stages[1:]))}
 
 
+def test_a_forest_that_another_thread_lets_rest_is_had_all_the_same() -> None:
+    """Two threads may make the walk of one loaded model."""
+    (first, *_) = resting(pickle.loads(pickle.dumps(cascade(ThresholdStopping()).policy())))
+    made = first.forest()
+
+    class LetRestMeanwhile(type(first)):  # type: ignore[misc]
+        @property
+        def unpacked(self) -> None:
+            """What the other thread leaves."""
+
+        @unpacked.setter
+        def unpacked(self, forest: Forest | None) -> None:
+            """Forget it at once."""
+
+    assert LetRestMeanwhile(first.packed).forest().n_nodes == made.n_nodes
+
+
 def test_a_model_of_stages_that_were_packed_together_is_pickled_and_copied_by_itself() -> None:
     compact = cascade(ThresholdStopping()).policy().compact()
     last = pickle.loads(pickle.dumps(compact)).stages[-1]
