@@ -222,7 +222,7 @@ class _Structure:
     def totals(self, at_leaves: Array) -> FloatArray:
         """Sum up what leaves have, for every node."""
         totals = np.zeros((self.is_leaf.size, *at_leaves.shape[1:]))
-        totals[self.is_leaf] = at_leaves
+        totals[np.flatnonzero(self.is_leaf)] = at_leaves
         children = (in_rows(np.asarray(side, dtype=np.int32)) for side in (self.left, self.right))
         _add_up(*children, totals.reshape(self.is_leaf.size, -1))
         return totals
@@ -252,7 +252,7 @@ def _in_pairs(is_leaf: BoolArray, left_first: BoolArray) -> Array:
         There are not as many leaves as such trees have.
     """
     children, is_first = np.full((2, is_leaf.size), LEAF, dtype=np.int32), np.zeros(is_leaf.size, dtype=bool)
-    is_first[~is_leaf] = left_first
+    is_first[np.flatnonzero(~is_leaf)] = left_first
     if not _number_pairs(np.array(is_leaf, dtype=bool), is_first, children):
         raise ValueError("packed trees: expected a leaf at the end of each way, got too few leaves")
     return children
@@ -321,7 +321,8 @@ def _common_sums(structures: Sequence[_Structure], parts: Sequence[Mapping[str, 
     sums_up = dict.fromkeys(("counts", "n_samples"), True)
     for structure, part in zip(structures, parts, strict=True):
         whole = _whole_numbers(part)
-        listed.append({name: _narrow(values[structure.is_leaf]) for name, values in whole.items()})
+        leaves = np.flatnonzero(structure.is_leaf)
+        listed.append({name: _narrow(values[leaves]) for name, values in whole.items()})
         for name, at_leaves in listed[-1].items():
             sums_up[name] &= np.array_equal(structure.totals(at_leaves), whole[name])
     found = [name for name in sums_up if all(name in each for each in listed)]
@@ -359,17 +360,18 @@ def _by_node(
 
 def _where(marked: Sequence[BoolArray], values: Sequence[Array]) -> Array:
     """Put what is marked in each part one after another."""
-    return np.concatenate([each[here] for each, here in zip(values, marked, strict=True)])
+    return np.concatenate([each[np.flatnonzero(here)] for each, here in zip(values, marked, strict=True)])
 
 
 def _nodes_of(kept: Mapping[str, Array], name: str, is_leaf: BoolArray, group: IntArray | None = None) -> Array:
     """Undo `_by_node`."""
     if name + OF_LEAVES not in kept:
         return _values_of(kept, name, group)
-    of_leaves, inner = kept[name + OF_LEAVES], ~is_leaf
+    of_leaves, inner = kept[name + OF_LEAVES], np.flatnonzero(~is_leaf)  # numbers are ten times as fast as a mask here
     inside = _values_of(kept, name + INNER, None if group is None else group[inner])
     values = np.empty((is_leaf.size, *inside.shape[1:]), dtype=np.result_type(inside, of_leaves))
-    values[is_leaf], values[inner] = of_leaves, inside
+    values[...] = of_leaves
+    values[inner] = inside
     return values
 
 

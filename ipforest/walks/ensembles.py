@@ -86,11 +86,11 @@ class _Part(NamedTuple):
 
 
 def _read(trees: Forest | BoostedTrees, columns: IntArray) -> tuple[Splits, _Part]:
-    splits, is_leaf = trees.splits, trees.is_leaf
-    at_leaves = trees.value[is_leaf]
+    splits, leaves = trees.splits, np.flatnonzero(trees.is_leaf)
+    at_leaves = trees.value[leaves]
     first, number = distinct_rows(at_leaves)
     right = splits.right.copy()
-    right[is_leaf] = number
+    right[leaves] = number
     part = _Part(at_leaves[first], trees.first_output, trees.base_score, link_of(trees), trees.dtype == np.float32)
     return of_columns(splits._replace(right=right), columns), part
 
