@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ipforest._internal.arrays import FREE_BYTES, Array, BoolArray, FloatArray, 
 from ipforest._internal.distinct_rows import distinct_rows
 from ipforest._internal.kernels import njit
 
-__all__ = ["deflated", "inflated", "pack", "unpack", "without_counts"]
+__all__ = ["deflated", "inflated", "pack", "parted", "unfolded", "unpack", "without_counts"]
 
 LEAF = -1
 AT_LEAVES, OF_LEAVES, INNER = " at leaves", " of leaves", " inside"
@@ -40,33 +41,35 @@ MAX_EXACT_INTEGER = 2**53
 """Whole numbers below this add up as float64 without rounding."""
 
 
-def pack(fields: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
-    """Pack the arrays of trees.
+def pack(*parts: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
+    """Pack the arrays of trees, part after part: what takes memory beyond them is for one part at a time.
 
     Parameters
     ----------
-    fields : mapping of str to ndarray
-        By name, each with a row per node: ``left`` and ``right``, -1 at leaves, ``feature``, and any others of
-        integers, floats and truth values. ``value``, ``weight``, ``n_samples`` and ``impurity`` take few bytes if they
-        stand in the relation that they have in `ipforest.ensemble.Forest`.
+    *parts : mapping of str to ndarray
+        Arrays of whole trees by name, each with a row per node: ``left`` and ``right``, -1 at leaves, ``feature``, and
+        any others of integers, floats and truth values. ``value``, ``weight``, ``n_samples`` and ``impurity`` take few
+        bytes if they stand in the relation that they have in `ipforest.ensemble.Forest`.
 
     Returns
     -------
     ndarray of uint8
-        For `unpack`.
+        For `unpack`, which returns the parts as one, or `parted`.
     """
-    structure = _Structure(fields["left"], fields["right"])
-    kept, sums = structure.kept(), dict[str, Array]()
-    for name, values in _whole_numbers(fields).items():
-        at_leaves = values[structure.is_leaf]
-        if np.array_equal(structure.totals(at_leaves), values):
-            sums[name] = at_leaves
-            kept |= _by_value(name + AT_LEAVES, at_leaves)
-    derived = _derived(structure, sums)
-    for name, values in fields.items():
-        if name not in ("left", "right") and not (name in derived and _same_bits(derived[name], values)):
-            group = np.maximum(fields["feature"], 0) if name == "threshold" else None
-            kept |= _by_node(name, values, structure.is_leaf, group)
+    structures = [_Structure(part["left"], part["right"]) for part in parts]
+    is_leaf = [structure.is_leaf for structure in structures]
+    sums = _common_sums(structures, parts)
+    kept = _Structure.kept(structures)
+    for name, at_leaves in sums.items():
+        kept |= _by_value(name + AT_LEAVES, np.concatenate(at_leaves))
+    following = set(parts[0])
+    for number, (structure, part) in enumerate(zip(structures, parts, strict=True)):
+        derived = _derived(structure, {name: at_leaves[number] for name, at_leaves in sums.items()})
+        following = {name for name in following & derived.keys() if _same_bits(derived[name], part[name])}
+    for name in parts[0]:
+        if name not in ("left", "right", *following):
+            group = [np.maximum(part["feature"], 0) for part in parts] if name == "threshold" else None
+            kept |= _by_node(name, [part[name] for part in parts], is_leaf, group)
     return deflated(kept)
 
 
@@ -81,7 +84,7 @@ def deflated(arrays: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
 def inflated(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
     """Unpack what `deflated` made; see `unpack`."""
     stored = read_arrays(io.BytesIO(packed.tobytes()), max(FREE_BYTES, MAX_VALUES_PER_BYTE * packed.size))
-    return dict(_out_of_bytes(name, values) for name, values in stored.items())
+    return dict(_out_of_bytes(name, stored.pop(name)) for name in list(stored))
 
 
 def unpack(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
@@ -97,7 +100,56 @@ def unpack(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
     ValueError, KeyError, BadZipFile, ...
         It is damaged, or unpacks to much more than it has bytes.
     """
-    kept = inflated(packed)
+    return unfolded(inflated(packed))
+
+
+def parted(kept: Mapping[str, Array], n_nodes: Sequence[int]) -> list[dict[str, Array]]:
+    """Part what is kept of trees that were packed together.
+
+    Parameters
+    ----------
+    kept : mapping of str to ndarray
+        From `inflated`.
+    n_nodes : sequence of int
+        Nodes of each part, which is made of whole trees.
+
+    Returns
+    -------
+    list of dict of str to ndarray
+        For `unfolded`; all parts share the tables of values, and nothing is copied.
+
+    Raises
+    ------
+    ValueError, KeyError
+        There are not so many nodes.
+    """
+    ends, is_leaf = np.cumsum([0, *n_nodes]), kept["is_leaf"]
+    if min(n_nodes, default=0) < 0 or ends[-1] != is_leaf.size:
+        raise ValueError(f"packed trees: expected {ends[-1]} nodes, got {is_leaf.size}")
+    leaves = np.cumsum([0, *(np.count_nonzero(is_leaf[start:stop]) for start, stop in pairwise(ends.tolist()))])
+    ends_among: dict[str, IntArray] = {AT_LEAVES: leaves, INNER: ends - leaves, "": ends}
+
+    def rows(name: str) -> Array | None:
+        """Say where the rows of each part end; None for tables that all share."""
+        name = name.removesuffix(PLACE)
+        if name.endswith((DISTINCT, SIZES, OF_LEAVES)):
+            return None
+        inside = name in ("left_first", "left", "right") or name.endswith(INNER)
+        return ends_among[INNER if inside else AT_LEAVES if name.endswith(AT_LEAVES) else ""]
+
+    parts: list[dict[str, Array]] = [{} for _ in n_nodes]
+    for name, values in kept.items():
+        stops = rows(name)
+        if stops is not None and len(values) != stops[-1]:
+            raise ValueError(f"{name}: expected {stops[-1]} rows, got {len(values)}")
+        for number, part in enumerate(parts):
+            part[name] = values if stops is None else values[stops[number] : stops[number + 1]]
+    return parts
+
+
+def unfolded(kept: Mapping[str, Array]) -> dict[str, Array]:
+    """Compute the fields of trees from what is kept of them; see `unpack`."""
+    kept = {**kept}
     structure = _Structure.of_kept(*(kept.pop(name, None) for name in ("is_leaf", "left_first", "left", "right")))
     names = dict.fromkeys(_without_endings(name) for name in kept)
     sums = [name.removesuffix(AT_LEAVES) for name in names if name.endswith(AT_LEAVES)]
@@ -131,28 +183,46 @@ class _Structure:
             raise ValueError("packed trees: expected each child after its parent, with one parent, got another order")
         return cls(*children)
 
-    def kept(self) -> dict[str, Array]:
+    @staticmethod
+    def kept(structures: Sequence[_Structure]) -> dict[str, Array]:
         """Tell where there are leaves, and what else tells which nodes are children of which.
 
         Where children are numbered in pairs, that is at which nodes the left child was grown before the right one.
         Elsewhere left children are told by their distance from their parents, and right ones by that from left ones.
         """
+        is_leaf = np.concatenate([each.is_leaf for each in structures])
+        orders = []
+        for each in structures:
+            order = each._order_of_pairs()
+            if order is None:
+                distances = np.concatenate([each._distances() for each in structures], axis=1)
+                return {"is_leaf": is_leaf, "left": distances[0], "right": distances[1]}
+            orders.append(order)
+        return {"is_leaf": is_leaf, "left_first": np.concatenate(orders)}
+
+    def _order_of_pairs(self) -> BoolArray | None:
+        """Tell at which nodes the left child was grown first; None where children are numbered otherwise."""
         inner = np.flatnonzero(~self.is_leaf)
         left, right = self.left[inner], self.right[inner]
-        if np.array_equal(right, left + 1):
-            left_first = (self.left[left] != LEAF) & (self.left[left] < self.left[right])
-            try:
-                numbered = _in_pairs(self.is_leaf, left_first)
-            except ValueError:
-                numbered = np.empty(0)
-            if np.array_equal(numbered, [self.left, self.right]):
-                return {"is_leaf": self.is_leaf, "left_first": left_first}
-        return {"is_leaf": self.is_leaf, "left": left - inner, "right": right - left}
+        if not np.array_equal(right, left + 1):
+            return None
+        left_first: BoolArray = (self.left[left] != LEAF) & (self.left[left] < self.left[right])
+        try:
+            numbered = _in_pairs(self.is_leaf, left_first)
+        except ValueError:
+            return None
+        return left_first if np.array_equal(numbered, [self.left, self.right]) else None
+
+    def _distances(self) -> IntArray:
+        """Say how far left children are from their parents, and right ones from them, shape (2, n_internal)."""
+        inner = np.flatnonzero(~self.is_leaf)
+        left = self.left[inner].astype(np.int64)
+        return np.array([left - inner, self.right[inner] - left])
 
     def totals(self, at_leaves: Array) -> FloatArray:
         """Sum up what leaves have, for every node."""
         totals = np.zeros((self.is_leaf.size, *at_leaves.shape[1:]))
-        totals[self.is_leaf] = at_leaves
+        totals[np.flatnonzero(self.is_leaf)] = at_leaves
         children = (in_rows(np.asarray(side, dtype=np.int32)) for side in (self.left, self.right))
         _add_up(*children, totals.reshape(self.is_leaf.size, -1))
         return totals
@@ -182,7 +252,7 @@ def _in_pairs(is_leaf: BoolArray, left_first: BoolArray) -> Array:
         There are not as many leaves as such trees have.
     """
     children, is_first = np.full((2, is_leaf.size), LEAF, dtype=np.int32), np.zeros(is_leaf.size, dtype=bool)
-    is_first[~is_leaf] = left_first
+    is_first[np.flatnonzero(~is_leaf)] = left_first
     if not _number_pairs(np.array(is_leaf, dtype=bool), is_first, children):
         raise ValueError("packed trees: expected a leaf at the end of each way, got too few leaves")
     return children
@@ -240,9 +310,25 @@ def _whole_numbers(fields: Mapping[str, Array]) -> dict[str, Array]:
             follows = _same_bits(counts / counts.sum(axis=1, keepdims=True), fields["value"])
         if follows and counts.min() >= 0 and counts.max() < MAX_EXACT_INTEGER / counts.size:
             found["counts"] = counts.astype(np.int64)
-    if "n_samples" in fields and not ("counts" in found and np.array_equal(fields["n_samples"], fields["weight"])):
+    if "n_samples" in fields:
         found["n_samples"] = fields["n_samples"]
     return found
+
+
+def _common_sums(structures: Sequence[_Structure], parts: Sequence[Mapping[str, Array]]) -> dict[str, list[Array]]:
+    """Find what sums up from the leaves in all parts, and give it at the leaves of each."""
+    listed: list[dict[str, Array]] = []
+    sums_up = dict.fromkeys(("counts", "n_samples"), True)
+    for structure, part in zip(structures, parts, strict=True):
+        whole = _whole_numbers(part)
+        leaves = np.flatnonzero(structure.is_leaf)
+        listed.append({name: _narrow(values[leaves]) for name, values in whole.items()})
+        for name, at_leaves in listed[-1].items():
+            sums_up[name] &= np.array_equal(structure.totals(at_leaves), whole[name])
+    found = [name for name in sums_up if all(name in each for each in listed)]
+    if "counts" in found and all(np.array_equal(part["n_samples"], part["weight"]) for part in parts):
+        found.remove("n_samples")  # which follows from the counts
+    return {name: [each[name] for each in listed] for name in found if sums_up[name]}
 
 
 def _derived(structure: _Structure, sums: Mapping[str, Array]) -> dict[str, Array]:
@@ -260,23 +346,32 @@ def _derived(structure: _Structure, sums: Mapping[str, Array]) -> dict[str, Arra
     return derived
 
 
-def _by_node(name: str, values: Array, is_leaf: BoolArray, group: IntArray | None) -> dict[str, Array]:
-    """Keep what all leaves have in common once; see `_nodes_of`."""
-    at_leaves = values[is_leaf]
+def _by_node(
+    name: str, values: Sequence[Array], is_leaf: Sequence[BoolArray], group: Sequence[IntArray] | None
+) -> dict[str, Array]:
+    """Keep what all leaves have in common once; values, leaves and groups are those of each part; see `_nodes_of`."""
+    at_leaves = _where(is_leaf, values)
     if not _same_bits(at_leaves, np.broadcast_to(at_leaves[:1], at_leaves.shape)):
-        return _by_value(name, values, group)
-    inside = _by_value(name + INNER, values[~is_leaf], None if group is None else group[~is_leaf])
+        return _by_value(name, np.concatenate(values), None if group is None else np.concatenate(group))
+    inner = [~each for each in is_leaf]
+    inside = _by_value(name + INNER, _where(inner, values), None if group is None else _where(inner, group))
     return {name + OF_LEAVES: at_leaves[:1], **inside}
+
+
+def _where(marked: Sequence[BoolArray], values: Sequence[Array]) -> Array:
+    """Put what is marked in each part one after another."""
+    return np.concatenate([each[np.flatnonzero(here)] for each, here in zip(values, marked, strict=True)])
 
 
 def _nodes_of(kept: Mapping[str, Array], name: str, is_leaf: BoolArray, group: IntArray | None = None) -> Array:
     """Undo `_by_node`."""
     if name + OF_LEAVES not in kept:
         return _values_of(kept, name, group)
-    of_leaves, inner = kept[name + OF_LEAVES], ~is_leaf
+    of_leaves, inner = kept[name + OF_LEAVES], np.flatnonzero(~is_leaf)  # numbers are ten times as fast as a mask here
     inside = _values_of(kept, name + INNER, None if group is None else group[inner])
     values = np.empty((is_leaf.size, *inside.shape[1:]), dtype=np.result_type(inside, of_leaves))
-    values[is_leaf], values[inner] = of_leaves, inside
+    values[...] = of_leaves
+    values[inner] = inside
     return values
 
 
@@ -302,12 +397,12 @@ def _distinct(values: FloatArray, group: IntArray) -> dict[str, Array]:
     """List the values of each group of rows, to the last bit, those first that occur most often."""
     bits, groups = _bits(values).ravel(), np.repeat(group, values[:1].size)
     order = np.lexsort((bits, groups))
-    in_order = np.array([groups[order], bits[order]])
-    is_new = np.append(True, (in_order[:, 1:] != in_order[:, :-1]).any(axis=0))[: order.size]
-    number, (group_of, value) = np.cumsum(is_new) - 1, in_order[:, is_new]
+    bits, groups = bits[order], groups[order]
+    is_new = np.append(True, (bits[1:] != bits[:-1]) | (groups[1:] != groups[:-1]))[: order.size]
+    number, value, group_of = np.cumsum(is_new, dtype=np.int32) - np.int32(1), bits[is_new], groups[is_new]
     by_use, sizes = np.lexsort((-np.bincount(number), group_of)), np.bincount(group_of)
-    place = np.empty(order.size, dtype=np.int64)
-    place[order] = (np.argsort(by_use) - (np.cumsum(sizes) - sizes)[group_of])[number]
+    place = np.empty(order.size, dtype=np.int32)
+    place[order] = (np.argsort(by_use) - (np.cumsum(sizes) - sizes)[group_of]).astype(np.int32)[number]
     return {DISTINCT: value[by_use].view(np.float64), SIZES: sizes, PLACE: place.reshape(values.shape)}
 
 

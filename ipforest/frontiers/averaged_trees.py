@@ -89,7 +89,7 @@ class MeanOfForests(BaseEstimator):
 
     def _take_trees(self, ensembles: Sequence[Forest], settings: Sequence[TreeSettings]) -> Self:
         """Become what averages trees of the same features and classes that were grown by such settings."""
-        self.ensembles_: Sequence[Forest] = tuple(ensembles)
+        self.ensembles_: Sequence[Forest] = ForestsAtRest(tuple(ensembles))
         self.min_samples_leaf_ = tuple(each.min_samples_leaf for each in settings)
         self.max_features_ = tuple(each.max_features for each in settings)
         self.n_features_in_ = ensembles[0].n_features
@@ -105,10 +105,9 @@ class MeanOfForests(BaseEstimator):
         self
         """
         check_is_fitted(self)
-        if isinstance(self.ensembles_, ForestsAtRest):
-            self.ensembles_.rest()
-        else:
-            self.ensembles_ = ForestsAtRest.of(self.ensembles_)
+        if not isinstance(self.ensembles_, ForestsAtRest):
+            self.ensembles_ = ForestsAtRest(self.ensembles_)
+        self.ensembles_.rest()
         return self
 
     def mean_answers(self, examples: Array) -> FloatArray:

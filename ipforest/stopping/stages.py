@@ -19,7 +19,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
-from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
+from ipforest.ensemble.packed_forests import ForestsAtRest, n_nodes_of, pack_forests, unpack_forests
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared, want_in_order
 from ipforest.session import Seller, Unit
 from ipforest.stopping.optimal_stopping import StagedRule
@@ -170,7 +170,8 @@ class _ReadStages:
                     yield trees, stage.features
                 stage.rest()
 
-        return _Joined(Ensembles.joined(flat()), np.cumsum([0, *map(len, ensembles)]), max(n_outputs))
+        n_nodes = sum(map(n_nodes_of, ensembles))
+        return _Joined(Ensembles.joined(flat(), n_nodes), np.cumsum([0, *map(len, ensembles)]), max(n_outputs))
 
 
 class StagesInOrder:
@@ -197,6 +198,8 @@ class StagesInOrder:
     """
 
     _packs_together = False
+    _forests: dict[str, Any] | None = None
+    """Those of all stages, if they are packed together."""
     dtype = np.float64
     place_size = len(_Place._fields)
     ignores_unwanted = True
@@ -324,19 +327,23 @@ class StagesInOrder:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
+        if self._packs_together and self._forests is None:
+            forests = [forest for stage in self.stages for forest in _own_forests(stage)]
+            self._forests = pack_forests(forests, _columns_of_forests(self.stages)) if forests else None
         state = {name: value for name, value in vars(self).items() if name != "_read"}
         if not self._packs_together:
             return state
-        forests, columns = _forests_in(self.stages)
-        bare = [_with_forests(stage, [None] * len(_own_forests(stage))) for stage in self.stages]
-        return state | {"stages": tuple(bare), "_forests": pack_forests(forests, columns) if forests else None}
+        bare = [_with_forests(stage, (None,) * len(_own_forests(stage))) for stage in self.stages]
+        return state | {"stages": tuple(bare)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        packed = state.pop("_forests", None)
+        packed = state.get("_forests")
         if packed is not None:
-            forests = iter(unpack_forests(packed, _forests_in(state["stages"])[1]))
-            stages = [_with_forests(each, [next(forests) for _ in _own_forests(each)]) for each in state["stages"]]
-            state["stages"] = tuple(stages)
+            forests = iter(unpack_forests(packed, _columns_of_forests(state["stages"])).members)
+            state["stages"] = tuple(
+                _with_forests(stage, ForestsAtRest([next(forests) for _ in _own_forests(stage)]))
+                for stage in state["stages"]
+            )
         vars(self).update(state)
         self._read = _ReadStages(self.stages)
 
@@ -546,15 +553,14 @@ def _signal(outputs: FloatArray, before: FloatArray | None, class_costs: FloatAr
     return change
 
 
-def _own_forests(stage: Stage) -> tuple[Any, ...]:
+def _own_forests(stage: Stage) -> Sequence[Any]:
     """Return the forests that a stage averages, as `ipforest.frontiers.AveragedTrees` does; none of other models."""
-    return tuple(getattr(stage.model, "ensembles_", ()))
+    return cast("Sequence[Any]", getattr(stage.model, "ensembles_", ()))
 
 
-def _forests_in(stages: Sequence[Stage]) -> tuple[list[Forest], list[IntArray]]:
-    """List the forests of all stages, and the columns that each sees."""
-    flat = [(forest, stage.features) for stage in stages for forest in _own_forests(stage)]
-    return [forest for forest, _ in flat], [columns for _, columns in flat]
+def _columns_of_forests(stages: Sequence[Stage]) -> list[IntArray]:
+    """List the columns that each forest of each stage sees."""
+    return [stage.features for stage in stages for _ in range(len(_own_forests(stage)))]
 
 
 def _with_forests(stage: Stage, forests: Sequence[Forest | None]) -> Stage:
@@ -562,15 +568,15 @@ def _with_forests(stage: Stage, forests: Sequence[Forest | None]) -> Stage:
     if not forests:
         return stage
     model = copy(stage.model)
-    model.ensembles_ = tuple(forests)
+    model.ensembles_ = forests
     return replace(stage, model=model)
 
 
 def _without_counts(stage: Stage) -> Stage:
     """Return a stage whose forests know no more than what their leaves answer."""
-    forests = [forest.without_counts() for forest in _own_forests(stage)]
+    forests = tuple(forest.without_counts() for forest in _own_forests(stage))
     stage.rest()
-    return _with_forests(stage, forests)
+    return _with_forests(stage, ForestsAtRest(forests))
 
 
 def _trees_in(model: Any) -> Sequence[Forest | BoostedTrees] | None:

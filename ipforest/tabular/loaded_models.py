@@ -74,7 +74,7 @@ def _check(part: Any) -> None:
     elif isinstance(part, (np.random.RandomState, np.random.Generator)):
         _check_generator(part)
     elif isinstance(part, RestingForest):
-        RestingForest(part.packed).forest()
+        part.check()
     elif isinstance(part, BaseEstimator):
         _check_estimator(part)
     elif kind.__module__.startswith(PACKAGE) and not isinstance(part, tuple):
@@ -139,7 +139,7 @@ def _check_estimator(estimator: Any) -> None:
 def _check_averaged(estimator: Any) -> None:
     """Require of averaged trees, which may be packed, that they have the features that examples are checked for."""
     members = estimator.ensembles_.members if isinstance(estimator.ensembles_, ForestsAtRest) else estimator.ensembles_
-    numbers = [each.packed["n_features"] if isinstance(each, RestingForest) else each.n_features for each in members]
+    numbers = [each.n_features for each in members]
     if set(numbers) != {estimator.n_features_in_}:
         raise ValueError(f"ensembles_: expected trees of {estimator.n_features_in_} features, got {numbers}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -44,18 +44,27 @@ class Ensembles(NamedTuple):
     base_score: Array
 
     @classmethod
-    def joined(cls, ensembles: Iterable[tuple[Forest | BoostedTrees, IntArray]]) -> Self:
+    def joined(cls, ensembles: Iterable[tuple[Forest | BoostedTrees, IntArray]], n_nodes: int) -> Self:
         """Put ensembles one after another.
 
         Parameters
         ----------
         ensembles : iterable of (Forest or BoostedTrees, ndarray of int64)
             With the column of the table that each feature is. None is held longer than it takes to read it.
+        n_nodes : int
+            Of all of them.
         """
-        parts = [_Part.of(*each) for each in ensembles]
+        parts: list[_Part] = []
+
+        def read() -> Iterator[tuple[Splits, int]]:
+            for trees, columns in ensembles:
+                splits, part = _read(trees, columns)
+                parts.append(part)
+                yield splits, part.answers.shape[0]
+
         return cls(
-            joined_splits([part.splits for part in parts], [part.answers.shape[0] for part in parts]),
-            np.cumsum([0, *(part.splits.root.size for part in parts)]),
+            joined_splits(read(), n_nodes),
+            np.cumsum([0, *(part.first_output.size for part in parts)]),
             _stacked([part.answers for part in parts]),
             np.array([part.answers.shape[1] for part in parts], dtype=np.int64),
             np.array([part.base_score.size for part in parts], dtype=np.int64),
@@ -67,25 +76,23 @@ class Ensembles(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """One ensemble; see `Ensembles`."""
+    """One ensemble without its nodes; see `Ensembles`."""
 
-    splits: Splits
     answers: Array
     first_output: Array
     base_score: Array
     link: int
     narrow: bool
 
-    @classmethod
-    def of(cls, trees: Forest | BoostedTrees, columns: IntArray) -> Self:
-        splits, is_leaf = trees.splits, trees.is_leaf
-        at_leaves = trees.value[is_leaf]
-        first, number = distinct_rows(at_leaves)
-        right = splits.right.copy()
-        right[is_leaf] = number
-        splits = of_columns(splits._replace(right=right), columns)
-        narrow = trees.dtype == np.float32
-        return cls(splits, at_leaves[first], trees.first_output, trees.base_score, link_of(trees), narrow)
+
+def _read(trees: Forest | BoostedTrees, columns: IntArray) -> tuple[Splits, _Part]:
+    splits, leaves = trees.splits, np.flatnonzero(trees.is_leaf)
+    at_leaves = trees.value[leaves]
+    first, number = distinct_rows(at_leaves)
+    right = splits.right.copy()
+    right[leaves] = number
+    part = _Part(at_leaves[first], trees.first_output, trees.base_score, link_of(trees), trees.dtype == np.float32)
+    return of_columns(splits._replace(right=right), columns), part
 
 
 def of_columns(splits: Splits, columns: IntArray) -> Splits:
@@ -94,38 +101,38 @@ def of_columns(splits: Splits, columns: IntArray) -> Splits:
     return splits._replace(feature=known[np.maximum(splits.feature, 0)].astype(np.int32))
 
 
-def joined_splits(splits: Sequence[Splits], n_answers: Sequence[int]) -> Splits:
+def joined_splits(splits: Iterable[tuple[Splits, int]], n_nodes: int) -> Splits:
     """Count nodes, sets of categories and answers on from those of the trees before.
 
     Parameters
     ----------
-    splits : sequence of Splits
-        The right child of a leaf is the number of an answer.
-    n_answers : sequence of int
-        Answers of each.
+    splits : iterable of (Splits, int)
+        With the number of answers; the right child of a leaf is one of them. None is held longer than it takes to copy
+        its nodes.
+    n_nodes : int
+        Of all of them.
     """
-    starts = np.cumsum([0, *(each.left.size for each in splits)])
-    first_set = np.cumsum([0, *(each.others.size for each in splits)])
-    first_listed = np.cumsum([0, *(each.listed.size for each in splits)])
-    first_answer = np.cumsum([0, *n_answers])
-    nodes = empty_nodes(int(starts[-1]))
-    for place, each in enumerate(splits):
-        here = nodes[starts[place] : starts[place + 1]]
-        here["left"] = np.where(each.left >= 0, each.left + starts[place], each.left)
-        here["right"] = each.right + np.where(each.left >= 0, starts[place], first_answer[place])
-        here["category_set"] = np.where(each.category_set >= 0, each.category_set + first_set[place], -1)
+    nodes = empty_nodes(n_nodes)
+    roots, offsets, listed, others = ([np.empty(0, dtype=np.int64)] for _ in range(4))
+    start = n_answers = n_listed = n_sets = 0
+    for each, own_answers in splits:
+        here, is_leaf = nodes[start : start + each.left.size], each.left < 0
+        here["left"] = np.where(is_leaf, each.left, each.left + start)
+        here["right"] = each.right + np.where(is_leaf, n_answers, start)
+        here["category_set"] = np.where(each.category_set >= 0, each.category_set + n_sets, -1)
         for name in ("feature", "threshold", "missing_left"):
             here[name] = getattr(each, name)
-
-    def flat(arrays: Iterable[Array], dtype: type) -> Array:
-        return np.concatenate([np.empty(0), *arrays]).astype(dtype)
-
-    offsets = [each.set_offsets[:-1] + start for each, start in zip(splits, first_listed, strict=False)]
+        roots.append(each.root + start)
+        offsets.append(each.set_offsets[:-1] + n_listed)
+        listed.append(each.listed)
+        others.append(each.others)
+        start, n_answers = start + each.left.size, n_answers + own_answers
+        n_listed, n_sets = n_listed + each.listed.size, n_sets + each.others.size
     return Splits(
-        flat([each.root + start for each, start in zip(splits, starts, strict=False)], np.int64),
-        set_offsets=np.append(flat(offsets, np.int64), first_listed[-1]),
-        listed=flat([each.listed for each in splits], np.int64),
-        others=flat([each.others for each in splits], np.bool_),
+        np.concatenate(roots),
+        set_offsets=np.append(np.concatenate(offsets), n_listed),
+        listed=np.concatenate(listed).astype(np.int64),
+        others=np.concatenate(others).astype(np.bool_),
         **{name: nodes[name] for name in NODE.fields or ()},
     )
 

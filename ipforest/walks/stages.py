@@ -92,7 +92,8 @@ class Routers(NamedTuple):
             See `ipforest.stopping.stages.Stage`.
         """
         splits = [of_columns(tree.splits, own) for tree, own in zip(trees, columns, strict=True)]
-        joined = joined_splits(splits, [goals.size for goals in following])
+        n_nodes = sum(each.left.size for each in splits)
+        joined = joined_splits(zip(splits, (goals.size for goals in following), strict=True), n_nodes)
         return cls(joined, np.array([tree.narrow for tree in trees]), np.concatenate(following))
 
 

@@ -19,7 +19,7 @@ from sklearn.ensemble import (
 
 from ipforest._internal.arrays import FREE_BYTES
 from ipforest.ensemble import BoostedTrees, Forest, read
-from ipforest.ensemble.packing import unpack
+from ipforest.ensemble.packing import inflated, pack, parted, unfolded, unpack
 from ipforest.results import Pruning
 
 
@@ -82,6 +82,29 @@ def test_what_does_not_follow_from_the_leaves_is_kept(field):
     values[0] += 1 if field == "n_samples" else np.spacing(values[0])
     odd = replace(forest, **{field: values})
     _require_same(odd, pickle.loads(pickle.dumps(odd)))
+
+
+@pytest.mark.parametrize("kind", KINDS[:5])
+@pytest.mark.parametrize("other", KINDS[:5])
+def test_trees_that_are_packed_together_come_back_part_by_part(kind, other):
+    """Though some follow from their leaves and others do not, or are numbered in another way."""
+    parts = [{name: getattr(each, name) for name in Forest.NODE_FIELDS} for each in map(_ensemble, (kind, other, kind))]
+    sizes = [part["left"].size for part in parts]
+    kept = inflated(pack(*parts))
+    for part, again in zip(parts, map(unfolded, parted(kept, sizes)), strict=True):
+        for name, values in part.items():
+            assert again[name].astype(values.dtype).tobytes() == values.tobytes(), name
+    for wrong in ([*sizes[:2], sizes[2] - 1], sizes[:2], [*sizes, -1], [sizes[0] + sizes[1] + 1, -1, sizes[2]]):
+        with pytest.raises(ValueError, match=r"packed trees: expected \d+ nodes, got"):
+            parted(kept, wrong)
+
+
+def test_parts_of_other_lengths_are_refused():
+    forest = _ensemble("forest")
+    kept = inflated(pack({name: getattr(forest, name) for name in Forest.NODE_FIELDS}))
+    for name in ("left", "feature inside"):
+        with pytest.raises(ValueError, match=f"{name}: expected {forest.n_internal} rows, got"):
+            parted({**kept, name: kept[name][1:]}, [forest.n_nodes])
 
 
 def test_negative_zeros_stay_negative():

@@ -1,5 +1,6 @@
 """Stages of forests without what no example reaches and no answer needs: the same answers in fewer bytes."""
 
+import copy
 import pickle
 from dataclasses import replace
 from functools import cache
@@ -12,12 +13,15 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest import NestedCascade, NestedStages
-from ipforest.ensemble.packed_forests import pack_forests, unpack_forests
+from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.packed_forests import RestingForest, pack_forests, unpack_forests
+from ipforest.ensemble.packing import deflated, inflated
 from ipforest.frontiers import AveragedTrees, AveragedTreesRegressor
 from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.stages import StagesInOrder
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.tabular.model_files import load_model, save_model
+from ipforest.walks import ensembles
 
 X, Y = load_wine(return_X_y=True)
 HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
@@ -134,6 +138,93 @@ def test_forests_of_stages_rest_when_they_are_not_asked(tmp_path: Any, monkeypat
     np.testing.assert_array_equal(again.predict_proba(X), dense.predict_proba(X))
 
 
+def resting(policy: StagesInOrder) -> list[RestingForest]:
+    """List the forests that are packed until they are asked for."""
+    sequences = [stage.model.ensembles_ for stage in policy.stages if hasattr(stage.model, "ensembles_")]
+    return [each for forests in sequences for each in forests.members if isinstance(each, RestingForest)]
+
+
+def test_stages_that_were_loaded_rest_and_are_pickled_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = cascade(ThresholdStopping())
+    for policy in (model.policy(), model.policy().compact()):
+        saved = pickle.dumps(policy)
+        monkeypatch.setattr("ipforest.ensemble.trees.pack", None)
+        monkeypatch.setattr("ipforest.ensemble.packed_forests.pack", None)
+        again = pickle.loads(saved)
+        n_forests = sum(len(stage.model.ensembles_) for stage in policy.stages[1:])
+        require_same(policy, again, model, HOLES)
+        assert [each.unpacked for each in resting(again)] == [None] * n_forests
+        assert [each.n_features for each in resting(again)] == [each.forest().n_features for each in resting(again)]
+        assert len(pickle.dumps(again.within(3))) == pytest.approx(len(saved), rel=0.01)
+        require_same(policy, pickle.loads(pickle.dumps(again)), model, HOLES)
+        assert pickle.dumps(pickle.loads(pickle.dumps(again))) == pickle.dumps(again)
+        monkeypatch.undo()
+
+
+def test_a_walk_is_made_of_forests_that_are_unpacked_stage_by_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = cascade(ThresholdStopping())
+    again = pickle.loads(pickle.dumps(model.policy().compact()))
+    unpacked = []
+
+    def read_and_count(*arguments: Any) -> Any:
+        unpacked.append(sum(each.unpacked is not None for each in resting(again)))
+        return read(*arguments)
+
+    read = ensembles._read
+    monkeypatch.setattr(ensembles, "_read", read_and_count)
+    require_same(model.policy(), again, model, HOLES)
+    assert set(unpacked) <= {0, *range(1, 1 + max(len(stage.model.ensembles_) for stage in again.stages[1:]))}
+
+
+def test_a_forest_that_another_thread_lets_rest_is_had_all_the_same() -> None:
+    """Two threads may make the walk of one loaded model."""
+    (first, *_) = resting(pickle.loads(pickle.dumps(cascade(ThresholdStopping()).policy())))
+    made = first.forest()
+
+    class LetRestMeanwhile(type(first)):  # type: ignore[misc]
+        @property
+        def unpacked(self) -> None:
+            """What the other thread leaves."""
+
+        @unpacked.setter
+        def unpacked(self, forest: Forest | None) -> None:
+            """Forget it at once."""
+
+    assert LetRestMeanwhile(first.packed).forest().n_nodes == made.n_nodes
+
+
+def test_a_model_of_stages_that_were_packed_together_is_pickled_and_copied_by_itself() -> None:
+    compact = cascade(ThresholdStopping()).policy().compact()
+    last = pickle.loads(pickle.dumps(compact)).stages[-1]
+    for again in (pickle.loads(pickle.dumps(last.model)), copy.deepcopy(last.model)):
+        for forest, before in zip(again.ensembles_, compact.stages[-1].model.ensembles_, strict=True):
+            require_same_nodes(forest, before)
+
+
+def test_forests_packed_together_that_are_none_are_refused(tmp_path: Any) -> None:
+    """At the latest when they are asked for, or, in a file that may be of anyone, when it is read."""
+    compact = cascade(ThresholdStopping()).policy().compact()
+    pickle.dumps(compact)
+    kept = inflated(compact._forests["nodes"])
+    for name, values in {
+        "is_leaf": np.ones_like(kept["is_leaf"]),
+        "left": kept["left"] * 0,
+        "right": kept["right"][1:],
+        "feature inside": kept["feature inside"] + 100,
+        "threshold inside": kept["threshold inside"] * np.nan,
+    }.items():
+        wrong = copy.deepcopy(compact)
+        wrong._forests["nodes"] = deflated({**kept, name: values})
+        with pytest.raises(ValueError, match="nodes: expected packed arrays of forests, got"):
+            [list(stage.model.ensembles_) for stage in pickle.loads(pickle.dumps(wrong)).stages[1:]]
+        with pytest.raises(
+            ValueError, match=r"wrong\.skops: expected a complete model .*nodes: expected packed arrays"
+        ):
+            load_model(save_model(wrong, tmp_path / "wrong.skops"), allow_pickle=False)
+    read = load_model(save_model(compact, tmp_path / "right.skops"), allow_pickle=False)
+    assert {each.unpacked for each in resting(read)} == {None}
+
+
 def test_stages_of_regressors_keep_what_their_leaves_say() -> None:
     data, target = load_diabetes(return_X_y=True)
     trees = AveragedTreesRegressor(3, min_samples_leaf=(3,), random_state=0)
@@ -147,8 +238,12 @@ def test_forests_on_other_columns_come_back_and_damaged_ones_do_not() -> None:
     columns = [stage.features for stage in stages for _ in stage.model.ensembles_]
     packed = pack_forests(forests, columns)
     for forest, again in zip(forests, unpack_forests(packed, columns), strict=True):
-        for name in type(forest).NODE_FIELDS:
-            assert getattr(forest, name).tobytes() == getattr(again, name).tobytes(), name
+        require_same_nodes(forest, again)
     for wrong in ({**packed, "nodes": packed["nodes"][:-9]}, {**packed, "others": packed["others"][1:]}):
         with pytest.raises(ValueError, match="nodes: expected packed arrays of forests, got"):
             unpack_forests(wrong, columns)
+
+
+def require_same_nodes(forest: Forest, other: Forest) -> None:
+    for name in Forest.NODE_FIELDS:
+        assert getattr(forest, name).tobytes() == getattr(other, name).tobytes(), name
