@@ -98,8 +98,9 @@ def split_rows(
     first_of_class = np.unique(y[order], return_index=True)[1] if one_of_each_class else [0]
     free = np.delete(order, first_of_class)
     if free.size == 0:
+        each = ", each of another class; take a regressor for numbers," if y.shape[0] > 1 else ";"
         raise ValueError(
-            f"X: too few examples for a validation part, got n_samples = {y.shape[0]}; "
+            f"X: too few examples for a validation part, got n_samples = {y.shape[0]}{each} "
             "give fit held-out examples, or set validation_fraction to None"
         )
     validation = np.sort(free[: ceil(held_out * y.shape[0])])
