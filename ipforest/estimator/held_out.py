@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.multiclass import check_classification_targets
@@ -158,6 +159,9 @@ def checked_groups(groups: Any, X: Any, n_samples: int) -> Array | None:
     labels = np.asarray(groups)
     if labels.shape not in ((n_samples,), (n_samples, 1)):
         raise ValueError(f"groups: expected one for each of {n_samples} examples, got shape {labels.shape}")
+    if pd.isna(labels).any():
+        place = int(pd.isna(labels).argmax())
+        raise ValueError(f"groups: expected one for each example, got none in place {place}; give it one of its own")
     return labels.ravel()
 
 

@@ -389,6 +389,16 @@ def test_columns_that_are_never_wanted_may_be_absent(fitted) -> None:
         fitted.predict(table.drop(columns="ecg"))
 
 
+def test_absent_columns_of_words_may_begin_with_missing_cells() -> None:
+    words = pd.Series(["st", "af"] * 30).mask(np.arange(60) < 9)
+    table = pd.DataFrame({"age": np.arange(60), "ecg": words})
+    encoder = make_column_transformer((OneHotEncoder(), ["ecg"]), remainder="passthrough")
+    pruned = BudgetPrune(RandomForestClassifier(3, random_state=0), budget=0)
+    model = BudgetedPipeline(encoder, pruned, feature_costs={"ecg": 12, "age": 0}).fit(table, table.age > 30)
+    for copy in (model, pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(copy.predict(table[["age"]]), model.predict(table))
+
+
 def test_answers_costs_and_purchases_come_from_one_pass(fitted) -> None:
     table, y = clinic()
     predicted, chances, paid, bought = fitted.answers(table)
