@@ -313,9 +313,21 @@ def test_a_row_that_would_come_back_as_another_stays_as_it_is() -> None:
 def test_what_a_file_cannot_hold_is_named(tmp_path) -> None:
     table = pd.DataFrame({"age": np.arange(40) % 9, "bmi": np.arange(40) % 7})
     prices = pd.DataFrame({"name": ["age", "bmi"], "price": [1, 2]})
-    model = BudgetPrune(RandomForestClassifier(2, random_state=0), feature_costs=prices).fit(table, table.age > 4)
-    with pytest.raises(TypeError, match=r"got BudgetPrune with feature_costs of type DataFrame; write a .joblib file$"):
-        save_model(model, tmp_path / "model.skops")
+    pruned = BudgetPrune(RandomForestClassifier(2, random_state=0), budget=1)
+    encoder = make_column_transformer((OneHotEncoder(), ["age"]), remainder="passthrough")
+    for model in (
+        clone(pruned).set_params(feature_costs=prices),
+        BudgetedPipeline(encoder, pruned, feature_costs=prices),
+    ):
+        model.fit(table, table.age > 4)
+        named = (
+            r"with feature_costs of type DataFrame; call set_params\(feature_costs=model.costs_\) before, or write a"
+        )
+        with pytest.raises(TypeError, match=named):
+            save_model(model, tmp_path / "model.skops")
+        model.set_params(feature_costs=model.costs_)
+        read = load_model(save_model(model, tmp_path / "model.skops"))
+        np.testing.assert_array_equal(read.cost(table), model.cost(table))
 
 
 def test_a_session_that_has_not_ended_names_columns_of_the_table(fitted) -> None:
