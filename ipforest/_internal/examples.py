@@ -103,7 +103,14 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     labels = _other_labels(X)
     if labels is not None:
         require_columns_of_training(X, None, "X")
-    checked = validate_data(estimator, X, y, reset=reset, **{"dtype": FLOATS, **options})
+    try:
+        checked = validate_data(estimator, X, y, reset=reset, **{"dtype": FLOATS, **options})
+    except ValueError as problem:
+        if not str(problem).startswith("Input X contains infinity"):
+            raise
+        sizes = pd.DataFrame(in_pandas(X)).apply(pd.to_numeric, errors="coerce").abs().max()
+        where = f"The largest is in column {sizes.idxmax()!r}; NaN stands for a missing value."
+        raise ValueError(f"{problem} {where}") from None
     if isinstance(checked, tuple) and is_regressor(estimator):
         _require_squares(checked[1])
         if isinstance(estimator, MetaEstimatorMixin):

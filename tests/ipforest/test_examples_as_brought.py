@@ -337,6 +337,18 @@ def test_targets_that_are_missing_are_refused_by_place() -> None:
         BudgetBoostRegressor(2).fit(X, np.where(np.arange(len(y)) == 7, np.nan, y))
 
 
+@each_estimator
+def test_infinite_numbers_are_refused_by_column(make) -> None:
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES)
+    model = make().fit(frame, y)
+    infinite = frame.assign(b=np.where(y == 1, -np.inf, 1e9))
+    place = r"^Input X contains infinity or .* The largest is in column 'b'; NaN stands for a missing value\.$"
+    for use in (lambda table: make().fit(table, y), model.predict):
+        with pytest.raises(ValueError, match=place):
+            use(infinite)
+
+
 @pytest.mark.parametrize("y", [np.arange(60), pd.Series(pd.date_range("2026-11-29", periods=60))])
 def test_numbers_and_dates_that_are_all_different_are_no_classes(y) -> None:
     message = r"got n_samples = 60, each of another class; take a regressor for numbers, give fit held-out examples, or"
