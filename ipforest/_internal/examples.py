@@ -34,6 +34,7 @@ LARGEST_WEIGHT = 1e100
 """Products of larger weights, or of positive ones below its inverse, are no floats."""
 
 ONE_TARGET = "train a model of each by scikit-learn's MultiOutputClassifier or MultiOutputRegressor around it"
+MOMENTS = date, time, timedelta, pd.Period
 DATES = "give dates and durations as numbers, such as days since a day"
 
 
@@ -97,11 +98,19 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     if is_classifier(estimator) and not isinstance(y, str):
         require_one_type(y)
     if is_regressor(estimator) and (targets := np.asarray(y)).ndim and targets.dtype.kind != "c":
+        _require_each(targets, "target")
         as_targets(targets, "y")
     labels = _other_labels(X)
     if labels is not None:
         require_columns_of_training(X, None, "X")
-    checked = validate_data(estimator, X, y, reset=reset, **{"dtype": FLOATS, **options})
+    try:
+        checked = validate_data(estimator, X, y, reset=reset, **{"dtype": FLOATS, **options})
+    except ValueError as problem:
+        if not str(problem).startswith("Input X contains infinity"):
+            raise
+        sizes = pd.DataFrame(in_pandas(X)).apply(pd.to_numeric, errors="coerce").abs().max()
+        where = f"The largest is in column {sizes.idxmax()!r}; NaN stands for a missing value."
+        raise ValueError(f"{problem} {where}") from None
     if isinstance(checked, tuple) and is_regressor(estimator):
         _require_squares(checked[1])
         if isinstance(estimator, MetaEstimatorMixin):
@@ -297,6 +306,7 @@ def _require_numbers(X: Any, estimator: Any, brought: Any) -> None:
             raise ValueError(f"X: expected each column once, got {name!r} {count} times; rename the columns")
     of = pd.api.types
     are_real = {kind: of.is_numeric_dtype(kind) and not of.is_complex_dtype(kind) for kind in set(frame.dtypes)}
+    odd: dict[Any, Any] = {}
     for place in np.flatnonzero([not are_real[dtype] for dtype in frame.dtypes]).tolist():
         name, column = names[place], frame.iloc[:, place]
         if np.iscomplexobj(column):
@@ -305,11 +315,11 @@ def _require_numbers(X: Any, estimator: Any, brought: Any) -> None:
             )
         cells = column if pd.api.types.is_datetime64_any_dtype(column.dtype) else other_than_numbers(column)
         if not cells.empty:
-            cell = cells.iloc[0]
-            advice = (
-                DATES if isinstance(cell, date | time | timedelta | pd.Period) else _advice(brought, name, estimator)
-            )
-            raise ValueError(f"X: expected numbers, got {cell!r} in column {name!r}; {advice}")
+            odd[name] = cells.iloc[0]
+    for name, cell in odd.items():
+        words = [each for each, of_it in odd.items() if not isinstance(of_it, MOMENTS)]
+        advice = _advice(brought, words, estimator) if name in words else DATES
+        raise ValueError(f"X: expected numbers, got {cell!r} in column {name!r}; {advice}")
 
 
 def _words(X: Any) -> pd.DataFrame:
@@ -322,9 +332,8 @@ def _words(X: Any) -> pd.DataFrame:
 
 
 def _holds_words(rows: Any) -> bool:
-    kinds = (str, date, time, timedelta, pd.Period)
     return isinstance(rows, list | tuple) and any(
-        isinstance(cell, kinds) for row in rows if np.ndim(row) for cell in row
+        isinstance(cell, (str, *MOMENTS)) for row in rows if np.ndim(row) for cell in row
     )
 
 
@@ -391,27 +400,40 @@ def _is_number(cell: Any) -> bool:
     return True
 
 
-def _advice(X: Any, column: Any, estimator: Any) -> str:
-    """Say how a column of words becomes one of numbers."""
+def _advice(X: Any, columns: list[Any], estimator: Any) -> str:
+    """Say how columns of words become such of numbers."""
     name = type(estimator).__name__
     if hasattr(estimator, "categorical_features"):
         return (
             f"with categorical_features='from_dtype', words are taken from a column of dtype 'category', as in "
-            f"{_as_category(X, column)}"
+            f"{_as_category(X, columns)}"
         )
     return (
-        f"encode words before, as in BudgetedPipeline(make_column_transformer((OneHotEncoder(), [{column!r}]), "
+        f"encode words before, as in BudgetedPipeline(make_column_transformer((OneHotEncoder(), {columns!r}), "
         f"remainder='passthrough'), {name}(...), feature_costs=...), use BudgetForest or BudgetBoost with columns of "
         "dtype 'category', or `ipforest fit` on a file"
     )
 
 
-def _as_category(X: Any, column: Any) -> str:
-    """Write what makes a column of a table one of categories."""
-    if hasattr(X, "with_columns"):
-        return f"X.cast({{{column!r}: polars.Categorical}})"
+def _as_category(X: Any, columns: list[Any]) -> str:
+    """Write what makes columns of a table such of categories."""
+    is_polars = hasattr(X, "with_columns")
+    kinds = ", ".join(f"{column!r}: {'polars.Categorical' if is_polars else repr('category')}" for column in columns)
+    if is_polars:
+        return f"X.cast({{{kinds}}})"
     frame = "X.to_pandas()" if hasattr(X, "to_pandas") else "pandas.DataFrame(X)"
-    return f"{frame}.astype({{{column!r}: 'category'}})"
+    return f"{frame}.astype({{{kinds}}})"
+
+
+def _require_each(y: Array, what: str) -> None:
+    """Refuse a missing label or target."""
+    missing = pd.isna(y) if y.ndim == 1 else np.zeros(0, dtype=bool)
+    if missing.any():
+        place = int(missing.argmax())
+        raise ValueError(
+            f"y: expected a {what} for each example, got {y[place]} in place {place}; leave out the examples "
+            f"without a {what}, as in X[y.notna()] and y[y.notna()]"
+        )
 
 
 def require_one_type(y: Any) -> None:
@@ -419,15 +441,9 @@ def require_one_type(y: Any) -> None:
     labels = np.asarray(y)
     if labels.dtype.kind == "T":
         raise ValueError(f"y: expected an array of texts or objects, got dtype {labels.dtype}; use y.astype(object)")
+    _require_each(labels, "label")
     if labels.dtype != object or labels.ndim != 1:
         return
-    missing = pd.isna(labels)
-    if missing.any():
-        place = int(missing.argmax())
-        raise ValueError(
-            f"y: expected a label for each example, got {labels[place]} in place {place}; leave out the examples "
-            "without a label, as in X[y.notna()] and y[y.notna()]"
-        )
     texts = [label for label in labels if isinstance(label, str)]
     others = [label for label in labels if isinstance(label, Number) and label == label]
     if not texts and others:

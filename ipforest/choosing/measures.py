@@ -367,9 +367,12 @@ class HeldOutScorer:
 
     @property
     def _of_several_classes(self) -> str:
-        """Name what scikit-learn has in place of a measure of two classes, where there are more."""
+        """Name a class that no example has, or what scikit-learn has in place of a measure of two classes."""
         if not isinstance(self.scoring, str) or self.classes is None or len(self.classes) <= 2:
             return ""
+        lacking = np.setdiff1d(self.classes, self.y)
+        if "_ov" in self.scoring and lacking.size:
+            return f"; none of these examples is of class {lacking.tolist()[0]!r}: leave out or merge rare classes"
         names = [name for name in get_scorer_names() if name.startswith(f"{self.scoring}_")]
         others = [name for name in names if not name.endswith("_samples")]
         return f"; for {len(self.classes)} classes there are {', '.join(others)}" if others else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import warnings
 from dataclasses import asdict
 from fractions import Fraction
@@ -134,7 +135,7 @@ def run(options: Arguments) -> int:
         return DONE
     console = plain_console()
     console.print(_bill(report))
-    console.print(_verdict(report), soft_wrap=True)
+    console.print(_verdict(report, options), soft_wrap=True)
     console.print(f"Wrote {MODEL_FILE} and {REPORT_FILE} to {directory}.", soft_wrap=True)
     return DONE
 
@@ -294,7 +295,7 @@ def _bill(report: dict[str, Any]) -> Table:
     return table
 
 
-def _verdict(report: dict[str, Any]) -> str:
+def _verdict(report: dict[str, Any], options: Arguments) -> str:
     from ipforest._internal.feature_names import some_names
 
     idle = [line["name"] for line in report["bought"] if line["share"] == 0]
@@ -309,17 +310,20 @@ def _verdict(report: dict[str, Any]) -> str:
     return (
         f"{unused}An example costs {plain(report['cost'])} on average ({budget}{otherwise} "
         f"{plain(report[f'cost{ending}'])}) at {report['measure']} {report['error']:.4f} ({otherwise} "
-        f"{report[f'error{ending}']:.4f}).{_mistakes(report, ending, otherwise)}{proof}{_coin(report)}"
+        f"{report[f'error{ending}']:.4f}).{_mistakes(report, ending, otherwise)}{proof}{_coin(report, options)}"
         f"{_other_estimator(report)}"
     )
 
 
-def _coin(report: dict[str, Any]) -> str:
-    """Point to a coin between two choices, where that is much better."""
+def _coin(report: dict[str, Any], options: Arguments) -> str:
+    """Point to a coin between two choices, where that is much better, by a command that runs on the same table."""
     if "mixture_gain" not in report:
         return ""
-    command = f"ipforest predict --mixture {as_given(Fraction(report['budget']))}"
+    given = {name: getattr(options, name) for name in ("csv", "sep", "decimal", "encoding")}
+    given |= {"model": options.out, "mixture": as_given(Fraction(report["budget"]))}
+    words = [word for name, value in given.items() if value is not None for word in (f"--{name}", value)]
     gain = f"{report['mixture_gain']:.0%}"
+    command = shlex.join(["ipforest", "predict", *words])
     return f"\nA coin between two choices, `{command}`, loses {gain} less on the rows held out."
 
 

@@ -50,7 +50,7 @@ def add_table_options(command: Parser, *, required: bool) -> None:
 
 def read_table(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], FeatureCosts]:
     """Read the table and the price list; columns of numbers become numbers, columns of words stay text."""
-    from ipforest.tabular.column_kinds import Kind, summary, typed_columns
+    from ipforest.tabular.column_kinds import Kind, stand_in, summary, typed_columns
     from ipforest.tabular.tables import numbers_of, read_cells
     from ipforest.tabular.word_columns import check_word_columns
 
@@ -63,6 +63,8 @@ def read_table(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column
         options.regression = options.class_costs is None and _is_number(target, options.csv)
     if options.regression:
         target = numbers_of(cells[[name]], options.csv, form)[name]
+        if remark := stand_in(target.to_numpy(), "leave these rows out"):
+            print_note(f"{options.csv}, column {name}: {remark}")
     else:
         _check_classes(target, options.csv)
     features = cells.drop(columns=[name, *dropped])
@@ -117,8 +119,13 @@ def _check_classes(target: pd.Series, file: str) -> None:
     if len(counts) < 2:
         raise ValueError(f"{where}: expected at least two classes, got {counts.index[0]!r} in all {len(target)} rows")
     if counts.min() < 2:
-        hint = "; a number is predicted with --regression" if _holds_numbers(target) else ""
-        raise ValueError(f"{where}: expected at least two rows of each class, got one of {counts.idxmin()!r}{hint}")
+        label, others = counts.idxmin(), int((counts < 2).sum()) - 1
+        got = (
+            f"one of {label!r} (line {target.index[target == label][0]}){f' and of {others} others' if others else ''}"
+        )
+        advice = f"leave out {'such rows' if others else 'its row'}, or merge classes"
+        advice = "a number is predicted with --regression" if _holds_numbers(target) else advice
+        raise ValueError(f"{where}: expected at least two rows of each class, got {got}; {advice}")
     for remark in alike(list(counts.index)):
         print_note(f"{where}: {remark}")
 

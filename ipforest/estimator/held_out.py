@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.multiclass import check_classification_targets
@@ -98,8 +99,9 @@ def split_rows(
     first_of_class = np.unique(y[order], return_index=True)[1] if one_of_each_class else [0]
     free = np.delete(order, first_of_class)
     if free.size == 0:
+        each = ", each of another class; take a regressor for numbers," if y.shape[0] > 1 else ";"
         raise ValueError(
-            f"X: too few examples for a validation part, got n_samples = {y.shape[0]}; "
+            f"X: too few examples for a validation part, got n_samples = {y.shape[0]}{each} "
             "give fit held-out examples, or set validation_fraction to None"
         )
     validation = np.sort(free[: ceil(held_out * y.shape[0])])
@@ -157,6 +159,9 @@ def checked_groups(groups: Any, X: Any, n_samples: int) -> Array | None:
     labels = np.asarray(groups)
     if labels.shape not in ((n_samples,), (n_samples, 1)):
         raise ValueError(f"groups: expected one for each of {n_samples} examples, got shape {labels.shape}")
+    if pd.isna(labels).any():
+        place = int(pd.isna(labels).argmax())
+        raise ValueError(f"groups: expected one for each example, got none in place {place}; give it one of its own")
     return labels.ravel()
 
 

@@ -398,7 +398,8 @@ class BudgetedModel(_Keeper, BaseEstimator):
         ----------
         fetch : callable (unit, rows) -> array, shape (n_rows,) or (n_rows, n_features_of_the_unit)
             Gives the values of ``unit.features`` of the examples ``rows``; None, or a masked entry, for a value that
-            could not be had and is not paid, NaN for one that was bought but is missing, as in a table.
+            could not be had and is not paid; NaN, or any missing cell of a data frame or series, for one that was
+            bought but is missing, as in a table.
         n, known, max_cost, max_rounds
             As in `sessions`.
 

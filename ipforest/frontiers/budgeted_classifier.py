@@ -266,7 +266,9 @@ class BudgetedClassifier(Classifies, ManyFrontiers):
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
         Estimators other than `BudgetBoost` and `BudgetForest` see the numbers of the categories: in a data frame's
-        columns of names their places in alphabetical order, or in that of the dtype.
+        columns of names their places in alphabetical order, or in that of the dtype. A number with a fraction is no
+        category, but missing, where histogram boosting is among the estimators and all take the column for categories;
+        if one, such as a forest, takes it for numbers, it stands for its whole part in those that ask for categories.
     feature_costs
         See `BudgetPrune`.
     budget : number, optional

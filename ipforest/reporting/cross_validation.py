@@ -168,6 +168,13 @@ def _outer_splits(model: Any, data: Brought, cv: Any) -> list[tuple[IntArray, In
                 f"cv: expected folds that keep groups together, such as GroupKFold(5), got {type(cv).__name__}, which "
                 f"parts group {parted.tolist()[0]!r}"
             )
+        alone = classify and data.groups is None  # too few groups are refused in training
+        lacking = np.setdiff1d(data.y[test], data.y[training]) if alone else np.empty(0)
+        if lacking.size:
+            raise ValueError(
+                f"cv: expected examples of each class to train on in each fold, got none of {lacking.tolist()[0]!r}; "
+                "leave out or merge rare classes"
+            )
     return splits
 
 

@@ -238,8 +238,8 @@ class Sessions:
         unit : Unit
         rows : array of int, shape (n_rows,)
         values : array of numbers, shape (n_rows,) or (n_rows, n_features_of_the_unit)
-            None, or a masked entry of a `numpy.ma.MaskedArray`, for a value that could not be had; NaN for one that
-            was bought but is missing, as in a table.
+            None, or a masked entry of a `numpy.ma.MaskedArray`, for a value that could not be had; NaN, or any missing
+            cell of a data frame or series, for one that was bought but is missing, as in a table.
         charged : bool, or ndarray of bool, shape (n_rows,), optional
             Whether the unit is paid. By default it is, unless none of its values could be had.
 

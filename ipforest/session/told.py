@@ -12,7 +12,7 @@ import pandas as pd
 
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import DATES
-from ipforest._internal.feature_names import column_names
+from ipforest._internal.feature_names import column_names, in_pandas
 from ipforest.session.seller import Unit
 
 __all__ = [
@@ -75,8 +75,10 @@ def told_by_unit(
 
 
 def _told_cells(unit: Unit, value: Any, column: Callable[[Any], int], name: Callable[[int], str]) -> dict[int, Any]:
-    if isinstance(value, pd.Series) and sorted(map(str, value.index)) == sorted(map(name, unit.features)):
-        value = value.to_dict()
+    if isinstance(value, pd.Series):
+        value = value.astype(object).where(value.notna(), np.nan)
+        if sorted(map(str, value.index)) == sorted(map(name, unit.features)):
+            value = value.to_dict()
     if isinstance(value, Mapping):
         told = {column(feature): one for feature, one in value.items()}
         if set(told) != set(unit.features):
@@ -157,11 +159,18 @@ def _wrong_shape(unit: Unit, shape: tuple[int, int], got: str) -> str:
 def without_absent(values: npt.ArrayLike) -> tuple[Array, BoolArray]:
     """Part values into an array, NaN where they could not be had, and a mask of these: None and masked entries.
 
+    A missing cell of a data frame or series is NaN, None too: it was had, and is missing, as in a table.
+
     Raises
     ------
     ValueError
         The rows are of different lengths.
     """
+    values = in_pandas(values)
+    if isinstance(values, pd.DataFrame | pd.Series):
+        cells = np.asarray(values)
+        cells = np.where(values.isna(), np.nan, cells) if cells.dtype == object else cells
+        return cells, np.zeros(cells.shape, dtype=bool)
     told = np.ma.asarray(values) if np.ma.isMaskedArray(values) else np.asarray(values)
     absent, cells = np.ma.getmaskarray(told), np.ma.getdata(told)
     if cells.dtype == object:

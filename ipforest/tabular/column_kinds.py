@@ -30,7 +30,7 @@ from ipforest.tabular.number_columns import (
 )
 from ipforest.tabular.numerals import PLAIN, Notation, is_written_number
 
-__all__ = ["Column", "Kind", "summary", "typed_columns"]
+__all__ = ["Column", "Kind", "stand_in", "summary", "typed_columns"]
 
 FEW_WORDS = 8
 """So many different words are never too many, however few the rows."""
@@ -38,7 +38,6 @@ FEW_UNITS = 3
 FEW_ROWS, FEW_SHARE, FEW_OTHERS, FAR = 5, 0.02, 5, 5
 """A number that stands for no value is in so many rows and such a share of them, with so many different others, from
 which it is so many times as far as they are from each other, or as far if it is 99, 999, ..., perhaps below 0."""
-LEAVE_EMPTY = "if it stands for no value, leave these cells empty"
 MIN_RUN = 20
 """Rows from which on integers that go up by one from row to row are taken for the number of the row."""
 QUANTITY = re.compile(r"[<>~≈≤≥]?\s*[+-]?[0-9][0-9.,]*\s*[^\W\d_]{1,6}(/\w+)?|\([0-9.,\s]+\)|[A-Z]{3}\s?[0-9][0-9.,]*")
@@ -177,15 +176,15 @@ def _told(
     if reason:
         return Column(name, Kind.LEFT_OUT, missing, 0, reason)
     if numbers is not None:
-        remarks = [str(reading or PLAIN).strip(), padded(column), taken_for_one(numbers), _stand_in(numbers)]
+        remarks = [str(reading or PLAIN).strip(), padded(column), taken_for_one(numbers), stand_in(numbers)]
         return Column(name, Kind.NUMBERS, missing, 0, "; ".join(filter(None, remarks)))
     return Column(name, Kind.WORDS, missing, len(different), _remark_on_words(different))
 
 
-def _stand_in(numbers: FloatArray) -> str:
+def stand_in(numbers: FloatArray, advice: str = "leave these cells empty") -> str:
     """Name a number that evidently stands for no value: the same one in many rows, far from all others.
 
-    >>> _stand_in(np.array([-999.0] * 8 + [*range(60)]))
+    >>> stand_in(np.array([-999.0] * 8 + [*range(60)]))
     '-999 in 8 rows, far from all others (0 to 59); if it stands for no value, leave these cells empty'
     """
     present = numbers[~np.isnan(numbers)]
@@ -198,7 +197,9 @@ def _stand_in(numbers: FloatArray) -> str:
         is_of_nines = set(f"{abs(value):.0f}") == {"9"} and abs(value) >= 99
         if max(low - value, value - high) > (1 if is_of_nines else FAR) * (high - low):
             span = f"({plain(low)} to {plain(high)})"
-            return f"{plain(value, 9)} in {n_rows} rows, far from all others {span}; {LEAVE_EMPTY}"
+            return (
+                f"{plain(value, 9)} in {n_rows} rows, far from all others {span}; if it stands for no value, {advice}"
+            )
     return ""
 
 

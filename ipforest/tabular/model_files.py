@@ -27,7 +27,7 @@ def _not_held(model: Any) -> str:
         return True
 
     return ", ".join(
-        f"{name} of type {type(value).__name__}" for name, value in vars(model).items() if not is_held(value)
+        f"{name} of type {type(value).__name__}" for name, value in model.__getstate__().items() if not is_held(value)
     )
 
 
@@ -60,9 +60,11 @@ def save_model(model: Any, path: str | Path) -> Path:
             content: bytes = io.dumps(model)
             checked_file(content)
         except TypeError as problem:
+            parts = _not_held(model)
+            prices = "call set_params(feature_costs=model.costs_) before, or " if "feature_costs of" in parts else ""
             raise TypeError(
                 f"model: expected parts that a .skops file can hold for {path}, got {type(model).__name__} with "
-                f"{_not_held(model) or problem}; write a .joblib file{pipeline}"
+                f"{parts or problem}; {prices}write a .joblib file{pipeline}"
             ) from None
         except ForeignTypeError as foreign:
             raise TypeError(

@@ -20,9 +20,9 @@ __all__ = ["WordColumns", "check_word_columns", "names_in_words", "one_hot", "te
 class WordColumns:
     """Names one-hot columns; an object, since a file of a model holds no functions."""
 
-    def __call__(self, column: str, word: str) -> str:
-        """Name the column of a word."""
-        return f"{column}={word}"
+    def __call__(self, column: str, word: Any) -> str:
+        """Name the column of a word, or of missing cells, by no word."""
+        return f"{column}={'' if pd.isna(word) else word}"
 
 
 def text_columns(X: pd.DataFrame) -> list[str]:

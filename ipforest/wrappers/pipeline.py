@@ -209,7 +209,9 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         wanted = np.unique(self.sources_[self.estimator_.policy().features])
         if not {self.table_columns.name(column) for column in wanted.tolist()}.isdisjoint(absent):
             return X
-        return in_pandas(X).assign(**{name: self._row[name].iloc[0] for name in absent})
+        frame = in_pandas(X)
+        row = self._row.iloc[[0] * len(frame)].set_index(frame.index)  # of the types of training, where it is missing
+        return frame.assign(**{name: row[name] for name in absent})
 
     def _dense(self, computed: Any) -> Any:
         """Fill a sparse matrix: what it does not store is 0, but missing for XGBoost."""

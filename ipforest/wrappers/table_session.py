@@ -238,13 +238,11 @@ def known_cells(columns: TableColumns, known: Known | None, n: int) -> dict[int,
 
 
 def _array(values: Any) -> Any:
-    """Take cells as an array: those of a list keep their types, and those that a frame or series lacks are NaN."""
+    """Keep the types of cells where they are no array, which NumPy would make the same."""
     if isinstance(values, np.ndarray):
         return values
     values = in_pandas(values)
-    if isinstance(values, pd.DataFrame | pd.Series):
-        return values.astype(object).where(values.notna(), np.nan).to_numpy()
-    return np.array(values, dtype=object)
+    return values.astype(object) if isinstance(values, pd.DataFrame | pd.Series) else np.array(values, dtype=object)
 
 
 def _cells(told: Array, absent: BoolArray) -> list[Any]:

@@ -712,7 +712,14 @@ def test_a_separator_that_is_not_recognised_is_asked_for(tmp_path, capsys) -> No
     [
         ("age,sick\n", "expected a row below the names of the columns, got none"),
         ("age,sick\n1,no\n2,no\n", "column sick: expected at least two classes, got 'no' in all 2 rows"),
-        ("age,sick\n1,no\n2,no\n3,yes\n", "column sick: expected at least two rows of each class, got one of 'yes'"),
+        (
+            "age,sick\n1,no\n2,no\n3,yes\n",
+            "column sick: expected at least two rows of each class, got one of 'yes' (line 4); leave out its row",
+        ),
+        (
+            "age,sick\n1,no\n2,no\n3,1\n4,?!\n5,0\n",
+            "least two rows of each class, got one of '1' (line 4) and of 2 others; leave out such rows, or merge",
+        ),
     ],
 )
 def test_tables_that_cannot_be_learnt_from_are_refused(tmp_path, capsys, text, expected) -> None:

@@ -198,6 +198,15 @@ def test_bad_input_is_refused(model, parameters, error, message):
         cross_validated(model, X, y, **{"budgets": [2], "cv": 2, **parameters})
 
 
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_a_class_of_one_example_is_refused_before_training():
+    labels = np.where(np.arange(len(y)) == 3, "rare", y.astype(str))
+    with pytest.raises(
+        ValueError, match="cv: expected examples of each class to train on in each fold, got none of 'ra"
+    ):
+        cross_validated(BOOSTED, X, labels, budgets=[2], cv=2)
+
+
 @pytest.mark.parametrize("n_rows", [5, 300])
 def test_other_numbers_of_rows_and_targets_are_refused(n_rows):
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

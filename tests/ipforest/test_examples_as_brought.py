@@ -91,6 +91,19 @@ def test_words_and_dates_are_refused_by_column(make, X):
         make().fit(X, examples()[1])
 
 
+def test_advice_on_words_is_followed_to_the_letter() -> None:
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES).assign(b=WORDS, c=WORDS)
+    with pytest.raises(ValueError, match="in column 'b'; with categorical_features") as refused:
+        BudgetForest(2).fit(frame, y)
+    advice = str(refused.value).rpartition("as in ")[2]
+    BudgetForest(2).fit(eval(advice, {"pandas": pd, "X": frame}), y)
+    with pytest.raises(ValueError, match=r"X\.cast\(\{'b': polars\.Categorical, 'c': polars\.Categorical\}\)"):
+        BudgetForest(2).fit(pl.from_pandas(frame), y)
+    with pytest.raises(ValueError, match=r"\(\(OneHotEncoder\(\), \['b', 'c'\]\), remainder='passthrough'\)"):
+        BudgetPrune(RandomForestClassifier(2)).fit(frame, y)
+
+
 @each_estimator
 def test_words_in_examples_to_predict_are_refused_by_column(make):
     X, y = examples()
@@ -315,6 +328,36 @@ def test_labels_that_are_missing_are_refused_by_place(make, missing) -> None:
         make().fit(X, labels)
     with pytest.raises(ValueError, match=r"^y: expected a label for each example, got .* in place 7; leave out the"):
         make().fit(X, pd.Series(labels))
+    with pytest.raises(ValueError, match=r"^y: expected a label for each example, got nan in place 7; leave out the"):
+        make().fit(X, np.where(np.arange(len(y)) == 7, np.nan, y))
+
+
+def test_targets_that_are_missing_are_refused_by_place() -> None:
+    X, y = examples()
+    with pytest.raises(ValueError, match=r"^y: expected a target for each example, got nan in place 7; leave out the"):
+        BudgetBoostRegressor(2).fit(X, np.where(np.arange(len(y)) == 7, np.nan, y))
+
+
+@each_estimator
+def test_infinite_numbers_are_refused_by_column(make) -> None:
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES)
+    model = make().fit(frame, y)
+    infinite = frame.assign(b=np.where(y == 1, -np.inf, 1e9))
+    place = r"^Input X contains infinity or .* The largest is in column 'b'; NaN stands for a missing value\.$"
+    for use in (lambda table: make().fit(table, y), model.predict):
+        with pytest.raises(ValueError, match=place):
+            use(infinite)
+
+
+@pytest.mark.parametrize("y", [np.arange(60), pd.Series(pd.date_range("2026-11-29", periods=60))])
+def test_numbers_and_dates_that_are_all_different_are_no_classes(y) -> None:
+    message = r"got n_samples = 60, each of another class; take a regressor for numbers, give fit held-out examples, or"
+    with (
+        pytest.warns(UserWarning, match="greater than 50% of the number of samples"),
+        pytest.raises(ValueError, match=message),
+    ):
+        BudgetForest(2).fit(np.random.default_rng(0).random((60, 3)), y)
 
 
 @each_estimator

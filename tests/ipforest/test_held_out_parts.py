@@ -103,6 +103,7 @@ def test_a_splitter_has_the_groups_too(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (GROUPS[:7], r"groups: expected one for each of 80 examples, got shape \(7,\)"),
         (np.arange(160).reshape(80, 2), r"groups: expected one for each of 80 examples, got shape \(80, 2\)"),
+        (np.where(GROUPS[3] == GROUPS, np.nan, GROUPS), "groups: expected one for each example, got none in place"),
         (Y, "groups: expected examples of each class to train on, got none of [01]; use a splitter that stratifies"),
         (pd.Series(GROUPS[::-1], index=range(79, -1, -1)), "groups: expected the rows of X in their order, got 79 in"),
     ],

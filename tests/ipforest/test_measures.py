@@ -1,6 +1,7 @@
 """Measures that scikit-learn lacks, and what reads the measures of users."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -166,6 +167,9 @@ def test_a_measure_of_two_classes_points_to_those_of_several():
     scorer = HeldOutScorer("roc_auc", outputs, np.arange(3), np.ones(3), np.arange(3), lambda p: p.argmax(axis=1))
     with pytest.raises(ValueError, match=r"by roc auc, got multi_class .*; for 3 classes there are .*roc_auc_ovr"):
         scorer(outputs, np.zeros(3))
+    lacking = replace(scorer, scoring="roc_auc_ovr", y=np.array([0, 1, 0]))
+    with pytest.raises(ValueError, match=r"by roc auc ovr, got .*; none of these examples is of class 2: leave out or"):
+        lacking(outputs, np.zeros(3))
 
 
 def test_a_class_that_held_out_examples_lack_gives_no_warning():

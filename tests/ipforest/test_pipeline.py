@@ -313,9 +313,21 @@ def test_a_row_that_would_come_back_as_another_stays_as_it_is() -> None:
 def test_what_a_file_cannot_hold_is_named(tmp_path) -> None:
     table = pd.DataFrame({"age": np.arange(40) % 9, "bmi": np.arange(40) % 7})
     prices = pd.DataFrame({"name": ["age", "bmi"], "price": [1, 2]})
-    model = BudgetPrune(RandomForestClassifier(2, random_state=0), feature_costs=prices).fit(table, table.age > 4)
-    with pytest.raises(TypeError, match=r"got BudgetPrune with feature_costs of type DataFrame; write a .joblib file$"):
-        save_model(model, tmp_path / "model.skops")
+    pruned = BudgetPrune(RandomForestClassifier(2, random_state=0), budget=1)
+    encoder = make_column_transformer((OneHotEncoder(), ["age"]), remainder="passthrough")
+    for model in (
+        clone(pruned).set_params(feature_costs=prices),
+        BudgetedPipeline(encoder, pruned, feature_costs=prices),
+    ):
+        model.fit(table, table.age > 4)
+        named = (
+            r"with feature_costs of type DataFrame; call set_params\(feature_costs=model.costs_\) before, or write a"
+        )
+        with pytest.raises(TypeError, match=named):
+            save_model(model, tmp_path / "model.skops")
+        model.set_params(feature_costs=model.costs_)
+        read = load_model(save_model(model, tmp_path / "model.skops"))
+        np.testing.assert_array_equal(read.cost(table), model.cost(table))
 
 
 def test_a_session_that_has_not_ended_names_columns_of_the_table(fitted) -> None:
@@ -387,6 +399,16 @@ def test_columns_that_are_never_wanted_may_be_absent(fitted) -> None:
         np.testing.assert_array_equal(free.cost(part), np.zeros(len(table)))
     with pytest.raises(ValueError, match="X: expected the columns of training, got no 'ecg'"):
         fitted.predict(table.drop(columns="ecg"))
+
+
+def test_absent_columns_of_words_may_begin_with_missing_cells() -> None:
+    words = pd.Series(["st", "af"] * 30).mask(np.arange(60) < 9)
+    table = pd.DataFrame({"age": np.arange(60), "ecg": words})
+    encoder = make_column_transformer((OneHotEncoder(), ["ecg"]), remainder="passthrough")
+    pruned = BudgetPrune(RandomForestClassifier(3, random_state=0), budget=0)
+    model = BudgetedPipeline(encoder, pruned, feature_costs={"ecg": 12, "age": 0}).fit(table, table.age > 30)
+    for copy in (model, pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(copy.predict(table[["age"]]), model.predict(table))
 
 
 def test_answers_costs_and_purchases_come_from_one_pass(fitted) -> None:

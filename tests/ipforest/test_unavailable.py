@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ipforest import BudgetForest, BudgetPrune, EarlyExit, FeatureCosts, ForestSearch, NestedCascade
 from ipforest.session import Session, Unit
+
+polars = pytest.importorskip("polars")
 
 X, Y = load_breast_cancer(return_X_y=True)
 PRICED = [0, 2, 3, 6, 7, 20, 22, 23, 27]
@@ -151,6 +154,25 @@ def test_one_test_that_fails_leaves_the_others_paid(mixed: BudgetPrune) -> None:
     objects = mixed.predict_on_demand(fetch_objects, len(UNSEEN))
     np.testing.assert_array_equal(objects.outputs, demand.outputs)
     np.testing.assert_array_equal(objects.paid, demand.paid)
+
+
+@pytest.mark.parametrize("name", ["pruned", "nested"])
+def test_a_missing_cell_of_a_frame_is_bought_whatever_stands_for_it(name: str) -> None:
+    model, table = fitted(name, 0.15)
+    none = pd.DataFrame(table, dtype=object)
+    none = none.where(none.notna(), None)
+    frames: tuple[Any, ...] = (none.iloc, none.convert_dtypes().iloc, polars.from_pandas(pd.DataFrame(table)))
+    for frame in frames:
+        demand = model.predict_on_demand(lambda unit, rows, of=frame: of[rows, [*unit.features]], len(table))
+        np.testing.assert_array_equal(demand.paid, model.cost(table))
+        np.testing.assert_array_equal(demand.predictions, model.predict(table))
+    listed = model.predict_on_demand(lambda unit, rows: none.iloc[rows, [*unit.features]].to_numpy(), len(table))
+    assert listed.paid.sum() < model.cost(table).sum()
+    for row in range(9):
+        session = model.session()
+        while session.next_unit is not None:
+            session.tell(none.iloc[row, [*session.next_unit.features]])
+        assert session.paid == pytest.approx(model.cost(table[[row]])[0])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,7 @@ def test_classes_and_words_are_known_however_a_program_writes_them(
 @pytest.fixture(scope="module")
 def costly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train on a table in which a costly test tells everything; save the model and what the command says."""
-    folder = tmp_path_factory.mktemp("costly")
+    folder = tmp_path_factory.mktemp("costly tests")
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"pulse": rng.integers(0, 2, 2000), "scan": rng.normal(size=2000).round(3)})
     table.insert(0, "patient", [f"p{number}" for number in range(len(table))])
@@ -184,7 +185,7 @@ def costly(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table.to_csv(folder / "table.csv", index=False)
     (folder / "prices.csv").write_text("feature,cost\npulse,1\nscan,20\n")
     files = ["--csv", str(folder / "table.csv"), "--prices", str(folder / "prices.csv"), "--drop", "patient"]
-    fit = ["fit", *files, "--target", "ill", "--budget", "10", "--estimator", "BudgetedClassifier"]
+    fit = ["fit", *files, "--target", "ill", "--decimal", ".", "--budget", "10", "--estimator", "BudgetedClassifier"]
     with pytest.MonkeyPatch.context() as patched, (folder / "said.txt").open("w") as said:
         patched.setattr("sys.stdout", said)
         assert main([*fit, "--out", str(folder / "model")]) == 0
@@ -192,9 +193,11 @@ def costly(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_where_a_coin_is_much_better_fit_says_how_to_toss_it(costly: Path) -> None:
+def test_where_a_coin_is_much_better_fit_says_how_to_toss_it(costly: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = (costly / "said.txt").read_text()
-    assert "A coin between two choices, `ipforest predict --mixture 10`, loses " in said
+    command = said.partition("A coin between two choices, `ipforest ")[2].partition("`, loses ")[0]
+    assert main([*shlex.split(command), "--out", str(costly / "mixed.csv")]) == 0
+    assert float(capsys.readouterr().out.split()[-1][:-1]) == pytest.approx(10, abs=1)
 
 
 @pytest.mark.slow

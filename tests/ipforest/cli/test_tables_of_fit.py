@@ -129,7 +129,11 @@ def test_what_the_options_leave_open_is_refused(clinic, capsys, options, expecte
             "y",
             "word 'c' becomes 'a=b=c', which is also a column of column 'a'",
         ),
-        ("a,y\n1,-1.8\n2,0.5\n3,7\n", "y", "got one of '-1.8'; a number is predicted with --regression"),
+        (
+            "a,y\n1,-1.8\n2,0.5\n3,7\n",
+            "y",
+            "got one of '-1.8' (line 2) and of 2 others; a number is predicted with --regression",
+        ),
         ("a;y\n1;-1,8\n2;0,5\n3;7\n", "y", "a number is predicted with --regression"),
         ("a,y\n1,US\n2,NA\n", "y", "line 3: expected a target, got 'NA', which stands for a missing value; name such"),
         ("a,y\n1,US\n2,\n", "y", "line 3: expected a target, got none; 1 row has none, and nothing is learnt from"),
@@ -163,6 +167,16 @@ def test_a_forest_that_loses_by_its_budget_points_to_the_estimator_of_least_erro
     assert main(["fit", *files, "--target", "y", "--budget", budget, "--trees", "10"]) == 0
     said = capsys.readouterr().out
     assert f"`--estimator {better}`" in said if better else "--estimator" not in said
+
+
+def test_a_target_that_evidently_stands_for_no_value_is_told(tmp_path, capsys) -> None:
+    rows = "".join(f"{a},{a % 7},{-999 if a % 9 == 0 else a}\n" for a in range(100))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
+    assert main(["fit", "--csv", str(tmp_path / "t.csv"), "--target", "y", "--dry-run"]) == 0
+    said = capsys.readouterr().err
+    assert (
+        "column y: -999 in 12 rows, far from all others (1 to 98); if it stands for no value, leave these rows" in said
+    )
 
 
 def test_no_coin_is_advised_that_is_better_on_training_examples_alone(tmp_path) -> None:

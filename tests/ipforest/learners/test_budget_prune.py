@@ -463,7 +463,7 @@ def test_cost_examples_that_were_not_transformed_are_refused() -> None:
         (
             (X[:3], LABELS),
             ValueError,
-            r"X: too few examples for a validation part, got n_samples = 3; give fit held-out examples, or",
+            r"X: too few examples for a validation part, got n_samples = 3, each of another class; take a ",
         ),
     ],
 )

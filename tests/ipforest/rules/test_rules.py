@@ -167,6 +167,9 @@ def test_columns_of_default_encoders_are_told_by_the_names_of_the_table() -> Non
         assert "ward is b: answer True" in text
         assert "if ecg is normal: answer False" in text
     assert model.preprocessing_.get_feature_names_out()[0] == "onehotencoder__ecg_af"
+    gaps = table.assign(ecg=table.ecg.mask(table.ecg == "af"))
+    text = read_rules(model.fit(gaps, gaps.ecg.isna()), gaps).to_text(width=200)
+    assert "if ecg is missing: answer True" in text
 
 
 def test_missing_values_are_told_where_training_knew_them() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_linnerud, load_wine
 
-from ipforest.tabular.column_kinds import Kind, _stand_in, summary, typed_columns
+from ipforest.tabular.column_kinds import Kind, stand_in, summary, typed_columns
 from ipforest.tabular.tables import RECOGNISED, CsvFormat, numbers_of, read_cells, read_examples, select_columns
 
 
@@ -53,7 +53,7 @@ def test_a_number_that_evidently_stands_for_no_value_is_told(typed, cells, told)
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_diabetes, load_digits, load_iris, load_linnerud, load_wine])
 def test_no_number_of_a_common_table_is_taken_for_one_that_stands_for_no_value(load) -> None:
-    assert not [told for column in load().data.T if (told := _stand_in(column.astype(float)))]
+    assert not [told for column in load().data.T if (told := stand_in(column.astype(float)))]
 
 
 @pytest.mark.parametrize(
