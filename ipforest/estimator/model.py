@@ -34,18 +34,7 @@ from ipforest.estimator.measurement import Measurement
 from ipforest.estimator.mixed_model import MixedModel
 from ipforest.estimator.predicting import Answers, Ready, Seen
 from ipforest.policy import Policy
-from ipforest.session import (
-    AsyncFetch,
-    Demand,
-    Fetch,
-    Known,
-    Seller,
-    Session,
-    Sessions,
-    Unit,
-    buy_on_demand,
-    buy_on_demand_async,
-)
+from ipforest.session import Known, PredictsOnDemand, Seller, Session, Sessions, Unit
 from ipforest.walks.purse import spending_limit
 
 __all__ = ["BudgetedModel"]
@@ -65,7 +54,7 @@ class _Keeper:
     _kept: Ready | None
 
 
-class BudgetedModel(_Keeper, BaseEstimator):
+class BudgetedModel(PredictsOnDemand, _Keeper, BaseEstimator):
     """Base of the estimators that pay for features, as far as they are fitted.
 
     A subclass says in `policy` what it wants to know of examples one feature at a time. Costs, predictions and sessions
@@ -383,48 +372,6 @@ class BudgetedModel(_Keeper, BaseEstimator):
         """
         ready = self._ready
         return Sessions(ready.policy, ready.seller, n, known, self._limit(max_cost), max_rounds)
-
-    def predict_on_demand(
-        self,
-        fetch: Fetch,
-        n: int,
-        known: Known | None = None,
-        max_cost: object | None = None,
-        max_rounds: int | None = None,
-    ) -> Demand:
-        """Predict examples whose features are fetched only when they are wanted, those of a round together.
-
-        Parameters
-        ----------
-        fetch : callable (unit, rows) -> array, shape (n_rows,) or (n_rows, n_features_of_the_unit)
-            Gives the values of ``unit.features`` of the examples ``rows``; None, or a masked entry, for a value that
-            could not be had and is not paid; NaN, or any missing cell of a data frame or series, for one that was
-            bought but is missing, as in a table.
-        n, known, max_cost, max_rounds
-            As in `sessions`.
-
-        Returns
-        -------
-        Demand
-            Predictions, and what was paid and bought.
-
-        Raises
-        ------
-        ValueError
-            ``fetch`` gives None, one number for several examples, or another shape.
-        """
-        return buy_on_demand(self.sessions(n, known, max_cost, max_rounds), fetch)
-
-    async def predict_on_demand_async(
-        self,
-        fetch: AsyncFetch,
-        n: int,
-        known: Known | None = None,
-        max_cost: object | None = None,
-        max_rounds: int | None = None,
-    ) -> Demand:
-        """Predict as `predict_on_demand` does, with a coroutine function whose waits overlap."""
-        return await buy_on_demand_async(self.sessions(n, known, max_cost, max_rounds), fetch)
 
     @property
     def decides_by(self) -> str:

@@ -5,7 +5,7 @@ is wanted then. With a delayed one all is ordered that may be wanted before the 
 is a round, and it ends when its results are in.
 """
 
-from ipforest.session.on_demand import AsyncFetch, Demand, Fetch, buy_on_demand, buy_on_demand_async
+from ipforest.session.on_demand import AsyncFetch, Demand, Fetch, PredictsOnDemand
 from ipforest.session.one_example import Purchase, Session
 from ipforest.session.seller import Seller, Unit
 from ipforest.session.sessions import Request, Sessions
@@ -23,14 +23,13 @@ __all__ = [
     "Demand",
     "Fetch",
     "Known",
+    "PredictsOnDemand",
     "Purchase",
     "Request",
     "Seller",
     "Session",
     "Sessions",
     "Unit",
-    "buy_on_demand",
-    "buy_on_demand_async",
     "cells_of_unit",
     "require_column_order",
     "told_by_unit",

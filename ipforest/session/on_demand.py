@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeAlias
@@ -14,8 +15,9 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, require_func
 from ipforest.policy import Rows
 from ipforest.session.seller import Unit
 from ipforest.session.sessions import Request
+from ipforest.session.told import Known
 
-__all__ = ["AsyncFetch", "Demand", "Fetch", "Purchasing", "buy_on_demand", "buy_on_demand_async"]
+__all__ = ["AsyncFetch", "Demand", "Fetch", "PredictsOnDemand", "Purchasing", "buy_on_demand", "buy_on_demand_async"]
 
 Fetch: TypeAlias = Callable[[Unit, Rows], npt.ArrayLike]
 AsyncFetch: TypeAlias = Callable[[Unit, Rows], Awaitable[npt.ArrayLike]]
@@ -137,3 +139,56 @@ async def buy_on_demand_async(sessions: Purchasing, fetch: AsyncFetch) -> Demand
     finally:
         for task in waiting:
             task.cancel()
+
+
+class PredictsOnDemand:
+    """Base of what predicts from features that are fetched only when they are wanted."""
+
+    @abstractmethod
+    def sessions(
+        self, n: int, known: Known | None = None, max_cost: object | None = None, max_rounds: int | None = None
+    ) -> Purchasing:
+        """Start buying for many examples at once."""
+
+    def predict_on_demand(
+        self,
+        fetch: Fetch,
+        n: int,
+        known: Known | None = None,
+        max_cost: object | None = None,
+        max_rounds: int | None = None,
+    ) -> Demand:
+        """Predict examples whose features, or columns of a table, are fetched when wanted, those of a round together.
+
+        Parameters
+        ----------
+        fetch : callable (unit, rows) -> array, shape (n_rows,) or (n_rows, n_features_of_the_unit)
+            Gives the values of ``unit.features`` of the examples ``rows``; None, or a masked entry, for a value that
+            could not be had and is not paid; NaN, or any missing cell of a data frame or series, for one that was
+            bought but is missing, as in a table. A pipeline asks for cells as they stand in the table, words among
+            them.
+        n, known, max_cost, max_rounds
+            As in `sessions`.
+
+        Returns
+        -------
+        Demand
+            Predictions, and what was paid and bought.
+
+        Raises
+        ------
+        ValueError
+            ``fetch`` gives None, one number for several examples, another shape, or what preprocessing does not take.
+        """
+        return buy_on_demand(self.sessions(n, known, max_cost, max_rounds), fetch)
+
+    async def predict_on_demand_async(
+        self,
+        fetch: AsyncFetch,
+        n: int,
+        known: Known | None = None,
+        max_cost: object | None = None,
+        max_rounds: int | None = None,
+    ) -> Demand:
+        """Predict as `predict_on_demand` does, with a coroutine function whose waits overlap."""
+        return await buy_on_demand_async(self.sessions(n, known, max_cost, max_rounds), fetch)

@@ -28,7 +28,7 @@ from ipforest.estimator.measurement import Measurement
 from ipforest.estimator.mixed_model import MixedModel
 from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
-from ipforest.session import AsyncFetch, Demand, Fetch, Known, buy_on_demand, buy_on_demand_async
+from ipforest.session import Known, PredictsOnDemand
 from ipforest.tabular.preprocessing import categories_of, source_columns
 from ipforest.wrappers.table_columns import TableColumns, marks_of_gaps, mixed_row, plain_row, row_of, with_marks
 from ipforest.wrappers.table_session import TableSession, TableSessions, known_cells
@@ -36,7 +36,7 @@ from ipforest.wrappers.table_session import TableSession, TableSessions, known_c
 __all__ = ["BudgetedPipeline", "TableSession", "TableSessions", "parted"]
 
 
-class BudgetedPipeline(AroundEstimator, BaseEstimator):
+class BudgetedPipeline(PredictsOnDemand, AroundEstimator, BaseEstimator):
     """Preprocessing, then an estimator of this package; prices are those of the table's columns.
 
     All columns that are computed from one column of the table are one purchase, such as the one-hot columns of a
@@ -351,47 +351,6 @@ class BudgetedPipeline(AroundEstimator, BaseEstimator):
         n, columns = checked_count(n, "n"), self.table_columns
         sessions = self.estimator_.sessions(n, known_cells(columns, known, n), max_cost, max_rounds)
         return TableSessions(columns, sessions, self.estimator_.costs_)
-
-    def predict_on_demand(
-        self,
-        fetch: Fetch,
-        n: int,
-        known: Known | None = None,
-        max_cost: object | None = None,
-        max_rounds: int | None = None,
-    ) -> Demand:
-        """Predict examples whose columns are fetched only when they are wanted, those of a round together.
-
-        Parameters
-        ----------
-        fetch : callable (unit, rows) -> array or DataFrame, shape (n_rows,) or (n_rows, n_columns_of_the_unit)
-            Gives the cells of the columns ``unit.features`` of the examples ``rows``, as they stand in the table; see
-            `TableSessions.tell`.
-        n, known, max_cost, max_rounds
-            As in `sessions`.
-
-        Returns
-        -------
-        Demand
-            Predictions, and what was paid and bought, of the table's columns.
-
-        Raises
-        ------
-        ValueError
-            ``fetch`` gives cells of another shape, or such as the preprocessing does not take.
-        """
-        return buy_on_demand(self.sessions(n, known, max_cost, max_rounds), fetch)
-
-    async def predict_on_demand_async(
-        self,
-        fetch: AsyncFetch,
-        n: int,
-        known: Known | None = None,
-        max_cost: object | None = None,
-        max_rounds: int | None = None,
-    ) -> Demand:
-        """Predict as `predict_on_demand` does, with a coroutine function whose waits overlap."""
-        return await buy_on_demand_async(self.sessions(n, known, max_cost, max_rounds), fetch)
 
     def resume(self, saved: str) -> TableSession:
         """Go on with a session that `TableSession.to_json` wrote."""

@@ -51,7 +51,8 @@ from ipforest.learners.forest_pruner import ForestPruner
 from ipforest.learners.greedy_miser import GreedyMiser, GreedyMiserRegressor
 from ipforest.learners.pruning_baselines import CostComplexity, EarlyStopping, GreedyPrune, IndividualPruning
 from ipforest.policy import TreesInOrder
-from ipforest.session import Seller, Session, Sessions, buy_on_demand, buy_on_demand_async
+from ipforest.session import Seller, Session, Sessions
+from ipforest.session.on_demand import buy_on_demand, buy_on_demand_async
 from ipforest.tabular.model_files import load_model, save_model
 from proofs.crosschecks.brute_force import brute_force, prunings
 
