@@ -254,9 +254,9 @@ def test_what_cannot_be_is_refused(estimator: Any, message: str) -> None:
     ("y", "said"),
     [
         (["a", "b"] * 30, "^y: expected numbers, .* got 'a'; for labels take a classifier$"),
-        ([1.0, None] * 30, "^y: expected finite numbers, got nan$"),
+        ([1.0, None] * 30, "^y: expected a target for each example, got None in place 1; leave out"),
         (np.array([2.5, "b"] * 30, dtype=object), "^y: expected numbers, .* got 'b'; for labels take a classifier$"),
-        ([np.nan, 1.0] * 30, "NaN"),
+        ([np.nan, 1.0] * 30, "^y: expected a target for each example, got nan in place 0; leave out"),
         ([np.inf, 1.0] * 30, "infinity"),
     ],
 )
