@@ -16,6 +16,7 @@ from ipforest import (
     BoostGrowth,
     BoostSearch,
     BudgetBoost,
+    BudgetBoostRegressor,
     BudgetForest,
     BudgetForestRegressor,
     BudgetPrune,
@@ -27,7 +28,7 @@ from ipforest import (
     prune_path,
 )
 from ipforest.ensemble import BoostedTrees, Forest
-from ipforest.frontiers import AveragedTrees, joint_frontier
+from ipforest.frontiers import AveragedTrees, budget_boost, joint_frontier
 from ipforest.frontiers.alternation import alternate, penalised_loss
 from ipforest.frontiers.budget_forest import GrownForests
 from ipforest.frontiers.forests_on_features import answers_out_of_bag
@@ -548,3 +549,32 @@ def test_negative_weights_are_refused(quick: Any) -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
         clone(quick).fit(X, y, sample_weight=np.where(np.arange(y.size) % 5, 1.0, -1.0))
+
+
+@pytest.mark.parametrize("largest", [4, 16])
+def test_at_no_price_the_largest_trees_follow_where_they_lose_less(
+    monkeypatch: pytest.MonkeyPatch, largest: int
+) -> None:
+    monkeypatch.setattr(budget_boost, "is_clearly_better", lambda *_: False)
+    X, y = make_classification(900, 10, n_informative=10, n_redundant=0, n_clusters_per_class=8, random_state=0)
+    search = BoostSearch(n_lambdas=10, n_prunings=0, single_price=False, stopping=())
+    model = BudgetBoost(40, growth=BoostGrowth(max_leaf_nodes=(4, largest)), search=search, random_state=0)
+    model.fit(X[:600], y[:600], X[600:], y[600:])
+    trees = model.members_[-1].policy.trees
+    n_leaves = (np.diff(trees.tree_offsets) + 1) // 2
+    assert n_leaves[:13].tolist() == [1] + 12 * [4]
+    assert n_leaves.size > 17
+    assert set(n_leaves[13:].tolist()) == {largest}
+
+
+def test_at_no_price_the_smallest_trees_go_on_where_they_lose_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget_boost, "is_clearly_better", lambda *_: False)
+    random = np.random.RandomState(0)
+    X = random.randn(300, 10)
+    y = np.sin(2 * X).sum(axis=1) + random.randn(300)
+    growth = BoostGrowth(max_leaf_nodes=(2, 32), learning_rate=0.3)
+    search = BoostSearch(n_prunings=0, single_price=False, stopping=())
+    model = BudgetBoostRegressor(400, growth=growth, search=search, random_state=0)
+    trees = model.fit(X[:200], y[:200], X[200:], y[200:]).members_[-1].policy.trees
+    assert trees.n_trees == 401
+    assert set(np.diff(trees.tree_offsets)[1:].tolist()) == {3}
