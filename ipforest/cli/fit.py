@@ -31,6 +31,7 @@ from ipforest.cli.options import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ipforest._internal.arrays import IntArray
     from ipforest.costs import FeatureCosts
     from ipforest.tabular.column_kinds import Column
 
@@ -123,11 +124,13 @@ def run(options: Arguments) -> int:
         progress(0.1, f"training {options.estimator}")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
-            model = _fitted(options, X_train, y_train, costs, budget)
+            model, compared = _fitted(options, X_train, y_train, costs, budget)
         progress(1.0, "")
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         print_note(message)
-    report = _report(model, X_test, y_test, list(X.columns))
+    report = _report(model, compared, X_test, y_test, list(X.columns))
+    if compared is not model:
+        report["left_out"] = [X.columns[column] for column in _beyond_budget(options, costs, budget)]
     save_model(model, directory / MODEL_FILE)
     write_text(directory / REPORT_FILE, json.dumps(report, indent=1))
     if options.json:
@@ -229,40 +232,55 @@ def _untrained(options: Arguments, budget: Fraction | None) -> Any:
     )
 
 
-def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None) -> Any:
-    """Train the estimator, behind one-hot columns where there is text.
+def _fitted(
+    options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None
+) -> tuple[Any, Any]:
+    """Train the estimator, behind one-hot columns where there is text; return also what it is compared with.
 
-    A forest is also trained without the columns that cost more than the budget, to take the better one.
+    A forest is also trained without the columns that cost more than the budget. If that is no worse, it is compared
+    with a forest on all columns, and otherwise with itself, both without a budget.
     """
-    from sklearn.base import clone
     from sklearn.frozen import FrozenEstimator
 
-    from ipforest.learners.budget_prune import columns_beyond
     from ipforest.tabular.word_columns import one_hot, text_columns
     from ipforest.wrappers.pipeline import BudgetedPipeline, parted
 
-    model = _untrained(options, budget)
-    if text_columns(X):
-        model = BudgetedPipeline(FrozenEstimator(one_hot(X, costs)[0]), model)
-    model.set_params(feature_costs=costs)
-    hidden = columns_beyond(costs, budget or Fraction(0))
-    if options.estimator != PRUNED or not budget or not 0 < hidden.size < X.shape[1]:
-        return model.fit(X, y)
+    encoder = FrozenEstimator(one_hot(X, costs)[0]) if text_columns(X) else None
+
+    def trained(table: pd.DataFrame, budget: Fraction | None) -> Any:
+        model = _untrained(options, budget)
+        model = model if encoder is None else BudgetedPipeline(encoder, model)
+        return model.set_params(feature_costs=costs).fit(table, y)
+
+    model, hidden = trained(X, budget), _beyond_budget(options, costs, budget)
+    if not hidden.size:
+        return model, model
     shown = X.copy()
     shown.iloc[:, hidden] = 0  # also none of the words
-    trained = [clone(model).fit(table, y) for table in (X, shown)]
-    return min(trained, key=lambda each: parted(each).buyer.result_.error)
+    other = trained(shown, budget)
+    if parted(other).buyer.result_.error > parted(model).buyer.result_.error:
+        return model, model
+    return other, trained(X, None)
 
 
-def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict[str, Any]:
-    """Measure a model on rows held out, and the same model without a budget."""
+def _beyond_budget(options: Arguments, costs: FeatureCosts, budget: Fraction | None) -> IntArray:
+    """List the columns without which a forest is trained as well."""
+    from ipforest.learners.budget_prune import columns_beyond
+
+    hidden = columns_beyond(costs, budget or Fraction(0))
+    is_tried = options.estimator == PRUNED and budget and hidden.size < costs.n_features
+    return hidden if is_tried else hidden[:0]
+
+
+def _report(model: Any, compared: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict[str, Any]:
+    """Measure a model on rows held out, and without a budget what it is compared with."""
     from sklearn.base import is_classifier
 
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.tabular.purchases import purchases
     from ipforest.wrappers.pipeline import parted
 
-    _, bought, encode, _ = parted(model)
+    (_, bought, encode, _), (_, other, _, _) = parted(model), parted(compared)
     columns = encode(X)
     is_pruned = isinstance(bought, BudgetPrune)
     report: dict[str, Any] = {
@@ -273,7 +291,7 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     }
     if is_pruned:
         report["gap"] = float(bought.gap_)
-    whole = bought.at_lambda(0).set_params(max_cost=None) if is_pruned else bought.at_budget(None)
+    whole = other.at_lambda(0).set_params(max_cost=None) if is_pruned else other.at_budget(None)
     alone = bought.measured(columns, y)
     gain = bought._gain_over(alone, columns, y)
     if alone.is_beyond_chance(gain):
@@ -298,13 +316,17 @@ def _bill(report: dict[str, Any]) -> Table:
 def _verdict(report: dict[str, Any], options: Arguments) -> str:
     from ipforest._internal.feature_names import some_names
 
-    idle = [line["name"] for line in report["bought"] if line["share"] == 0]
+    left_out = report.get("left_out", [])
+    idle = [line["name"] for line in report["bought"] if line["share"] == 0 and line["name"] not in left_out]
     unused = f"Not needed: {some_names(idle, MAX_IDLE_SHOWN)}.\n" if idle else ""
+    if left_out:
+        unused += f"Left out, as one example alone pays more than the budget: {some_names(left_out, MAX_IDLE_SHOWN)}.\n"
     proof = ""
     ending, otherwise = "_without_budget", "without a budget"
     if "gap" in report:
         ending, otherwise = "_unpruned", "unpruned"
         of, measured = ("within the budget", "error") if report["budget"] else ("of the forest", "total cost")
+        of = f"of this forest {of}" if left_out else of
         proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {report['gap']:.2g}."
     budget = f"budget {as_given(Fraction(report['budget']))}; " if report["budget"] else ""
     return (

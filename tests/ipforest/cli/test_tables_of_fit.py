@@ -285,3 +285,24 @@ def test_rows_that_stand_twice_with_their_identifiers_are_told(tmp_path, capsys,
         said = capsys.readouterr().err
         assert told in said
         assert ("repeat" in said) == (twice > 0)
+
+
+def test_a_column_beyond_the_budget_is_left_out_and_the_forest_of_all_compared_with(tmp_path, capsys) -> None:
+    rng = np.random.default_rng(0)
+    known, scan = rng.normal(size=(2, 300)).round(3)
+    wrong = scan + 0.3 * known > 0
+    rows = "".join(f"{a},{b},{y}\n" for a, b, y in zip(known, scan, wrong, strict=True))
+    (tmp_path / "t.csv").write_text("known,scan,y\n" + rows)
+    (tmp_path / "p.csv").write_text("known,1\nscan,100\n")
+    options = ["fit", "--csv", str(tmp_path / "t.csv"), "--target", "y", "--prices", str(tmp_path / "p.csv")]
+    assert main([*options, "--budget", "30", "--trees", "20", "--out", str(tmp_path)]) == 0
+    said = json.loads((tmp_path / "report.json").read_text())
+    assert said["left_out"] == ["scan"]
+    assert said["cost_unpruned"] > 100
+    assert said["error_unpruned"] < 0.1 < 0.3 < said["error"]
+    printed = capsys.readouterr().out
+    assert "Left out, as one example alone pays more than the budget: scan." in printed
+    assert "Not needed" not in printed
+    assert "--estimator BudgetedClassifier" in printed
+    assert main([*options, "--budget", "150", "--trees", "20", "--out", str(tmp_path)]) == 0
+    assert "left_out" not in json.loads((tmp_path / "report.json").read_text())
