@@ -316,7 +316,8 @@ def _require_numbers(X: Any, estimator: Any, brought: Any) -> None:
         cells = column if pd.api.types.is_datetime64_any_dtype(column.dtype) else other_than_numbers(column)
         if not cells.empty:
             odd[name] = cells.iloc[0]
-    for name, cell in odd.items():
+    if odd:
+        name, cell = next(iter(odd.items()))
         words = [each for each, of_it in odd.items() if not isinstance(of_it, MOMENTS)]
         advice = _advice(brought, words, estimator) if name in words else DATES
         raise ValueError(f"X: expected numbers, got {cell!r} in column {name!r}; {advice}")

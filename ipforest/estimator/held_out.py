@@ -159,8 +159,9 @@ def checked_groups(groups: Any, X: Any, n_samples: int) -> Array | None:
     labels = np.asarray(groups)
     if labels.shape not in ((n_samples,), (n_samples, 1)):
         raise ValueError(f"groups: expected one for each of {n_samples} examples, got shape {labels.shape}")
-    if pd.isna(labels).any():
-        place = int(pd.isna(labels).argmax())
+    missing = pd.isna(labels)
+    if missing.any():
+        place = int(missing.argmax())
         raise ValueError(f"groups: expected one for each example, got none in place {place}; give it one of its own")
     return labels.ravel()
 

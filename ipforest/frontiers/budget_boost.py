@@ -226,9 +226,9 @@ class GrownBoosting(GrownFrontier):
         ways = self._ways_at_no_price(run)
         grow = ways[0]
         for number, n_rounds in enumerate(parts):
-            tried = [(each, each(standing, n_rounds)) for each in (ways if number == N_SMALL else (grow,))]
-            grow, standing = min(tried, key=lambda pair: losses(pair[1]).mean())
-            lost, n_left = losses(standing), len(parts) - number - 1
+            grown = [(each, each(standing, n_rounds)) for each in (ways if number == N_SMALL else (grow,))]
+            tried = [(way, after, losses(after)) for way, after in grown]
+            (grow, standing, lost), n_left = min(tried, key=lambda each: each[2].mean()), len(parts) - number - 1
             here, least = float(lost.mean()), min(course)
             best, n_worse = (standing.trees, 0) if here < least else (best, n_worse + 1)
             course.append(here)

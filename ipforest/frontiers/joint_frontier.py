@@ -34,7 +34,7 @@ from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
 from ipforest.settings import Grouped, Settings, checked
 from ipforest.stopping.paths import FittedRule, StoppingRule
-from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, stopped_by
+from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, learn_stopping, stopped_by
 from ipforest.stopping.stages import Loss, StagesInOrder
 from ipforest.stopping.stopped import Member, MemberEstimator
 
@@ -287,8 +287,8 @@ class JointFrontier(MemberEstimator):
         hopeless = reached is not None and scorer is None and reached.has_far_cheaper(cost, lost)
         if hopeless or not self._stops:
             return Member(policy, cost, lost, ())
-        member = self._member(policy, validation, loss, self._stopping, N_FOLDS)
-        return member._replace(cost=cost, loss=lost, paths=None)
+        paths, score = self._noted(policy, validation, loss)
+        return Member(policy, cost, lost, learn_stopping(self._stopping, paths, N_FOLDS, score))
 
     def _member_of_stages(
         self,

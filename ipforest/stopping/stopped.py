@@ -20,7 +20,7 @@ from ipforest.policy import Policy, TreesInOrder
 from ipforest.settings import checked
 from ipforest.stopping.early_exit_policy import EarlyExitPolicy, record_paths
 from ipforest.stopping.paths import FittedRule, StageOutputs, StoppingPaths, StoppingRule
-from ipforest.stopping.rules import Curve, LearntStopping, check_stopping, learn_stopping, stopped_by
+from ipforest.stopping.rules import Curve, LearntStopping, ScoreOfStops, check_stopping, learn_stopping, stopped_by
 from ipforest.stopping.stages import StagesInOrder
 
 
@@ -89,7 +89,16 @@ class MemberEstimator(FittedWithWeights, PricedEstimator):
         stopping: StoppingRule | Sequence[StoppingRule] | None,
         n_folds: int,
     ) -> Member:
-        """Measure what buys so when no example stops, and learn when to stop it.
+        """Measure what buys so when no example stops, and learn when to stop it; see `_noted` and `learn_stopping`."""
+        paths, score = self._noted(policy, held_out, loss)
+        lost = float(paths.loss[:, -1].mean()) if score is None else -score(paths.last)
+        learnt = learn_stopping(stopping, paths, n_folds, score)
+        return Member(policy, float(paths.cost[:, -1].mean()), lost, learnt, paths=paths)
+
+    def _noted(
+        self, policy: TreesInOrder | StagesInOrder, held_out: Labelled, loss: Any
+    ) -> tuple[StoppingPaths, ScoreOfStops | None]:
+        """Note what examples see at every stage, and how a scorer, if there is one, judges where they stop.
 
         Parameters
         ----------
@@ -97,8 +106,6 @@ class MemberEstimator(FittedWithWeights, PricedEstimator):
         held_out : Labelled
         loss : callable (outputs, y) -> ndarray, shape (n_samples,), or None
             See `record_paths`; with stages it is given.
-        stopping, n_folds
-            See `learn_stopping`.
         """
         X, y, _ = held_out
         scorer, answers = self._scorer_on(held_out), StageOutputs()
@@ -108,10 +115,7 @@ class MemberEstimator(FittedWithWeights, PricedEstimator):
         else:
             paths = record_paths(policy, self._seller(), X, y, self.max_cost, loss, noted)
         paths = paths.grouped(self._groups_held_out)
-        score = None if scorer is None else lambda stages: scorer(answers.at(stages), paths.cost_at(stages))
-        lost = float(paths.loss[:, -1].mean()) if score is None else -score(paths.last)
-        learnt = learn_stopping(stopping, paths, n_folds, score)
-        return Member(policy, float(paths.cost[:, -1].mean()), lost, learnt, paths=paths)
+        return paths, None if scorer is None else lambda stages: scorer(answers.at(stages), paths.cost_at(stages))
 
     def _scorer_on(self, held_out: Labelled) -> HeldOutScorer | None:
         """Say how choices are scored, unless by their losses."""

@@ -88,7 +88,7 @@ class Ward:
         return isinstance(self.model, MixedModel)
 
     def _drawn(self, key: str) -> Any:
-        if not isinstance(self.model, MixedModel):
+        if not self.takes_keys:
             return self.model
         if not key.strip():
             raise ValueError("key: expected what tells the patient apart, which draws one of two models, got none")

@@ -34,6 +34,7 @@ MODELS = {
     "log": HistGradientBoostingRegressor(loss="poisson", max_iter=5),
 }
 
+# The compiler is no Python package, and users' machines may lack it; on CI it is there, and nothing is skipped.
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 
 

@@ -181,7 +181,7 @@ def test_a_forest_that_another_thread_lets_rest_is_had_all_the_same() -> None:
     (first, *_) = resting(pickle.loads(pickle.dumps(cascade(ThresholdStopping()).policy())))
     made = first.forest()
 
-    class LetRestMeanwhile(type(first)):  # type: ignore[misc]
+    class LetRestMeanwhile(RestingForest):
         @property
         def unpacked(self) -> None:
             """What the other thread leaves."""
