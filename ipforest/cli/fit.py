@@ -252,15 +252,16 @@ def _fitted(
         model = model if encoder is None else BudgetedPipeline(encoder, model)
         return model.set_params(feature_costs=costs).fit(table, y)
 
-    model, hidden = trained(X, budget), _beyond_budget(options, costs, budget)
+    hidden = _beyond_budget(options, costs, budget)
+    whole = trained(X, None if hidden.size else budget)
     if not hidden.size:
-        return model, model
+        return whole, whole
     shown = X.copy()
     shown.iloc[:, hidden] = 0  # also none of the words
-    other = trained(shown, budget)
+    model, other = whole.at_budget(budget), trained(shown, budget)
     if parted(other).buyer.result_.error > parted(model).buyer.result_.error:
         return model, model
-    return other, trained(X, None)
+    return other, whole
 
 
 def _beyond_budget(options: Arguments, costs: FeatureCosts, budget: Fraction | None) -> IntArray:
