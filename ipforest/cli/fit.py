@@ -319,7 +319,8 @@ def _verdict(report: dict[str, Any], options: Arguments) -> str:
 
     left_out = report.get("left_out", [])
     idle = [line["name"] for line in report["bought"] if line["share"] == 0 and line["name"] not in left_out]
-    unused = f"Not needed: {some_names(idle, MAX_IDLE_SHOWN)}.\n" if idle else ""
+    not_bought = "Not bought within the budget" if report["budget"] else "Not needed"
+    unused = f"{not_bought}: {some_names(idle, MAX_IDLE_SHOWN)}.\n" if idle else ""
     if left_out:
         unused += f"Left out, as one example alone pays more than the budget: {some_names(left_out, MAX_IDLE_SHOWN)}.\n"
     proof = ""

@@ -486,15 +486,14 @@ class StagesInOrder:
         return _signal(outputs, before, self._class_costs)
 
     def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
-        """Name the stage and say how sure the one before is."""
+        """Name the stage and say how sure the one before is, or how far it moved a number."""
         stage = int(progress.place[row, 0])
         rows = np.array([row])
         signal = abs(self._signal(progress, rows)[0])
-        is_target = self.answer(progress, rows).shape[1] == 1
-        state = margin_in_words(signal, self._class_costs)
-        if is_target:
-            state = f"the last stage moved the answer by {signal:.4g}"
-        return f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it; {state}"
+        named = f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it"
+        if self.answer(progress, rows).shape[1] > 1:
+            return f"{named}; {margin_in_words(signal, self._class_costs)}"
+        return f"{named}; the last stage moved the answer by {signal:.4g}" if self._depth[stage] else named
 
     def paths_of(self, X: Array, y: Array, loss: Loss, answers: StageOutputs | None = None) -> StoppingPaths:
         """Note what examples see, and which units they buy, when no example stops.

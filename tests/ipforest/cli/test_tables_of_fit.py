@@ -302,7 +302,7 @@ def test_a_column_beyond_the_budget_is_left_out_and_the_forest_of_all_compared_w
     assert said["error_unpruned"] < 0.1 < 0.3 < said["error"]
     printed = capsys.readouterr().out
     assert "Left out, as one example alone pays more than the budget: scan." in printed
-    assert "Not needed" not in printed
+    assert "Not bought" not in printed
     assert "--estimator BudgetedClassifier" in printed
     assert main([*options, "--budget", "150", "--trees", "20", "--out", str(tmp_path)]) == 0
     assert "left_out" not in json.loads((tmp_path / "report.json").read_text())

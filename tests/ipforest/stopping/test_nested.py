@@ -136,6 +136,18 @@ def test_regression_goes_on_while_answers_move() -> None:
     assert dear.score(examples[300:], targets[300:]) > 0.3
 
 
+def test_the_reason_tells_how_far_a_number_moved_once_it_has() -> None:
+    examples, targets = load_diabetes(return_X_y=True)
+    model = NestedCascade(RandomForestRegressor(5, random_state=0), budget=9, random_state=0).fit(examples, targets)
+    session, reasons = model.session(), []
+    while (unit := session.next_unit) is not None:
+        reasons.append(session.reason)
+        session.tell(examples[0, list(unit.features)])
+    assert len(reasons) > 2
+    assert "moved" not in reasons[0]
+    assert all("the last stage moved the answer by" in reason for reason in reasons[1:])
+
+
 def test_the_cap_ends_the_cascade() -> None:
     model = NestedCascade(SMALL, max_cost=3, random_state=0).fit(X[TRAINED], Y[TRAINED])
     assert model.paths_.n_stages == 4
