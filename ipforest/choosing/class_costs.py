@@ -52,7 +52,7 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
         Another shape, costs that are not finite numbers >= 0, a class that is unknown or left out.
     """
     if isinstance(class_costs, Path) or (isinstance(class_costs, str) and Path(class_costs).is_file()):
-        class_costs = read_class_cost_file(class_costs)
+        return _of_file(class_costs, classes)
     if not isinstance(class_costs, pd.DataFrame) and column_labels(class_costs) is not None:
         class_costs = _with_rows_named(in_pandas(class_costs))
     if isinstance(class_costs, Mapping):
@@ -67,6 +67,14 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
     if not np.all(np.isfinite(matrix) & (matrix >= 0)):
         raise ValueError("class_costs: expected finite numbers >= 0, got other values")
     return matrix
+
+
+def _of_file(path: str | Path, classes: Array) -> FloatArray:
+    named = read_class_cost_file(path)
+    try:
+        return read_class_costs(named, classes)
+    except ValueError as problem:
+        raise ValueError(f"{path}: {str(problem).removeprefix('class_costs: ')}") from None
 
 
 def _with_rows_named(costs: pd.DataFrame) -> pd.DataFrame:
@@ -154,7 +162,11 @@ def read_class_cost_file(path: str | Path) -> dict[str, dict[str, float]]:
         raise ValueError(
             f"{source}: expected true classes in the first column and a column for each predicted, got one"
         )
-    numbers = numbers_of(cells.iloc[:, 1:], str(source)).to_numpy(dtype=np.float64)
+    try:
+        numbers = numbers_of(cells.iloc[:, 1:], str(source)).to_numpy(dtype=np.float64)
+    except ValueError as problem:
+        meant = "the first column names true classes, and each other one holds what predicting its class costs"
+        raise ValueError(f"{problem}; {meant}") from None
     rows = [dict(zip(cells.columns[1:], row, strict=True)) for row in numbers.tolist()]
     try:
         return _once(list(zip(cells.iloc[:, 0], rows, strict=True)))

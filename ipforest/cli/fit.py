@@ -8,6 +8,7 @@ import warnings
 from dataclasses import asdict
 from fractions import Fraction
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -96,10 +97,12 @@ def add(command: Parser) -> None:
 
 def run(options: Arguments) -> int:
     """Read, train, measure, save."""
+    import numpy as np
     from sklearn.model_selection import train_test_split
 
     from ipforest._internal.files import write_text
     from ipforest._internal.progress import progress_bar
+    from ipforest.choosing.class_costs import read_class_costs
     from ipforest.tabular.column_kinds import summary
     from ipforest.tabular.model_files import save_model
 
@@ -109,6 +112,8 @@ def run(options: Arguments) -> int:
     _check_options(options)
     with warnings_as_notes():
         X, y, columns, costs = read_table(options)
+    if options.class_costs is not None:
+        read_class_costs(Path(options.class_costs), np.unique(y))
     if options.dry_run:
         _print_reading(columns, costs, options)
         return DONE

@@ -212,6 +212,25 @@ def test_options_that_do_not_go_together(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("true,ill,sick\nill,0,90\nsick,5,0\n", "{file}: expected classes among ill, well, got 'sick'"),
+        ("true,ill\nill,0\nwell,5\n", "{file}: expected what predicting well costs where ill is true, got nothing"),
+        ("true,predicted,cost\nill,well,90\n", "the first column names true classes, and each other one holds what"),
+    ],
+)
+def test_files_of_class_costs_are_checked_before_training(
+    table: Path, capsys: pytest.CaptureFixture[str], written: str, message: str
+) -> None:
+    file = table / "costs.csv"
+    file.write_text(written)
+    assert fit(table, "--class-costs", str(file), "--budget", "2") != 0
+    said = capsys.readouterr().err
+    assert message.format(file=file) in said
+    assert "training" not in said
+
+
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 def test_weighted_labels_count_what_predictions_cost_up_to_a_constant(n_classes: int) -> None:
     rng = np.random.default_rng(n_classes)
