@@ -80,7 +80,8 @@ def split_rows(
     Raises
     ------
     ValueError
-        The share is not between 0 and 1, there are no rows to spare, or no example of a class is trained on.
+        The share is not between 0 and 1, there are no rows to spare, no example of a class is trained on, or a splitter
+        of groups has none.
     """
     everything = np.arange(y.shape[0])
     if held_out is None:
@@ -108,10 +109,19 @@ def split_rows(
     return np.setdiff1d(everything, validation), validation
 
 
+def _takes_groups(splitter: Any) -> bool:
+    """Tell whether a splitter of scikit-learn asks for groups, without which it may say anything."""
+    wants = getattr(splitter, "get_metadata_routing", None)
+    return wants is not None and wants().split.requests.get("groups") is True
+
+
 def _first_split(y: Array, held_out: Any, random_state: Any, groups: Array | None, X: Any) -> tuple[IntArray, IntArray]:
     splitter = held_out
     if not hasattr(held_out, "split"):
         splitter = GroupShuffleSplit(1, test_size=held_out, random_state=random_state)
+    elif groups is None and _takes_groups(splitter):
+        kind = type(splitter).__name__
+        raise ValueError(f"groups: expected those of the examples, by which {kind} holds some out, got None")
     parts = next(iter(splitter.split(y if X is None else X, y, groups)))
     training, validation = (np.sort(np.asarray(part, dtype=np.int64)) for part in parts)
     return training, validation

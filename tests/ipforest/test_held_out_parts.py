@@ -11,7 +11,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.cluster import KMeans
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
-from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, cross_validate
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, PredefinedSplit, StratifiedGroupKFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -96,6 +96,13 @@ def test_a_splitter_has_the_groups_too(monkeypatch: pytest.MonkeyPatch) -> None:
     training, held_out = parts(model, monkeypatch, groups=GROUPS)
     expected = next(splitter.split(X, Y, GROUPS))
     assert (training.tolist(), held_out.tolist()) == tuple(part.tolist() for part in expected)
+
+
+@pytest.mark.parametrize("splitter", [StratifiedGroupKFold(3), GroupKFold(3), LeaveOneGroupOut()])
+def test_a_splitter_of_groups_asks_for_them(splitter: Any) -> None:
+    kind = type(splitter).__name__
+    with pytest.raises(ValueError, match=f"^groups: expected those of the examples, by which {kind} holds some out"):
+        EarlyExit(RandomForestClassifier(), validation_fraction=splitter).fit(X, Y)
 
 
 @pytest.mark.parametrize(
