@@ -175,10 +175,17 @@ class Session:
 
         Raises
         ------
+        TypeError
+            ``charged`` is something else, as a value is that is told after the name of its feature.
         ValueError
             Nothing is wanted, the values are for other features, words that training has not seen, no numbers,
             infinite, or missing where the model takes none.
         """
+        if charged is not None and not isinstance(charged, bool | np.bool_):
+            raise TypeError(
+                f"charged: expected True, False or None, got {charged!r}; what a feature brought is told alone, or as "
+                "{feature: value}"
+            )
         asked = self.round() or (self._wanted_unit(),)
         parts = told_by_unit(asked, value, self._seller.column, self._seller.feature_names.__getitem__)
         told = {unit: list(cells.values()) for unit, cells in parts.items()}
