@@ -130,7 +130,7 @@ def test_without_names_rows_go_by_position(write) -> None:
         ("feature,cost\n", "expected the price of at least one feature, got none"),
         ("days,cost\n4,1\n", "names of the features in a column feature, .* got 'days' together with the prices"),
         ("test,note,price\na,b,1\n", "in a column feature, or no names, got 'test', 'note' together with the prices"),
-        ("feature,Preis,Gruppe,mit\na,3,g,2\nb,3,,\n", "got 'feature', 'Preis', 'Gruppe', 'mit'; the closest is 'Preis'"),
+        ("feature,Preis,Gruppe,mit\na,3,g,2\nb,3,,\n", "got 'feature', 'Preis', .*; the closest is 'Preis'"),
         ("a,b,c\n1,2,3\n", "got 'a', 'b', 'c'; name the columns feature and cost, and write a row for each feature"),
         ("test,price\na,3\nb,free\nc,2\n", "line 3, cost: expected a finite number .* got 'free'"),
         ("", "expected a column cost, or one column of numbers, got an empty file"),
