@@ -309,7 +309,7 @@ def _require_no_fault(fault: str | None) -> None:
 
 
 def _checked_range(lam_range: tuple[object, object]) -> tuple[Fraction, Fraction]:
-    if not isinstance(lam_range, Sequence) or len(lam_range) != 2:
+    if np.asarray(lam_range, dtype=object).shape != (2,):
         raise ValueError(f"lam_range: expected two numbers, got {lam_range!r}")
     low, high = (nonnegative_fraction(bound, "lam_range") for bound in lam_range)
     if low > high:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ipforest._internal.arrays import IntArray
+from ipforest._internal.arrays import IntArray, one_line
 from ipforest._internal.words import hint_at_comma
 
 Number: TypeAlias = int | float | str | Decimal | Fraction
@@ -38,9 +38,8 @@ def as_fraction(value: object, name: str) -> Fraction:
     ValueError
         The value is NaN, infinite, a string that is no number or has underscores, or one of more than 1,000 digits.
     """
-    expected = (
-        f"{name}: expected a finite number (int, float, Fraction, Decimal or str), got {value!r}{hint_at_comma(value)}"
-    )
+    got = f"{one_line(repr(value))}{hint_at_comma(value)}"
+    expected = f"{name}: expected a finite number (int, float, Fraction, Decimal or str), got {got}"
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(expected)
     if isinstance(value, str) and "_" in value:

@@ -28,7 +28,7 @@ from ipforest.classifier_trees.resources import Resources
 from ipforest.classifier_trees.smooth_losses import LOSSES
 from ipforest.classifier_trees.tree_policy import TreeOfClassifiers
 from ipforest.estimator import PricedEstimator
-from ipforest.estimator.checks import check_choice
+from ipforest.estimator.checks import check_choice, check_not_negative
 from ipforest.estimator.given import Given, seeded
 from ipforest.policy import Policy
 
@@ -324,8 +324,11 @@ class ClassifierTreeEstimator(PricedEstimator):
 
 
 def check_class_weight(class_weight: Any, name: str) -> None:
-    """Require None, "balanced" or weights of classes."""
-    if isinstance(class_weight, str) and class_weight != "balanced":
+    """Require None, "balanced" or a finite weight of each class that is not below 0."""
+    if isinstance(class_weight, dict):
+        for label, weight in class_weight.items():
+            check_not_negative(weight, f"{name} of {label!r}")
+    elif class_weight is not None and class_weight != "balanced":
         raise ValueError(f"{name}: expected None, 'balanced' or a dict, got {class_weight!r}")
 
 

@@ -74,7 +74,7 @@ def read_class_last(path: Path) -> Tables:
         raise ValueError(f"{path}: expected values and a class in each line, got {table.shape[1]} values")
     labels = table.iloc[:, -1]
     if labels.isna().any():
-        raise ValueError(f"{path}: expected a class in each line, got none in line {int(labels.isna().argmax()) + 1}")
+        raise ValueError(f"{path}: expected a class for each example, got none for number {labels.isna().argmax() + 1}")
     class_names, y = np.unique(labels.astype(str).str.strip(), return_inverse=True)
     if class_names.size < 2:
         raise ValueError(f"{path}: expected at least two classes, got {class_names.size}")

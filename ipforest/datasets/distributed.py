@@ -68,11 +68,14 @@ def import_data(name: str, path: str | Path, folder: str | Path) -> Path:
     Raises
     ------
     ValueError
-        An unknown name, or a file that is truncated or of another format.
+        An unknown name, or a file that is truncated, of another format, or of more classes.
     FileNotFoundError
         A file that belongs to the data set is not there.
     """
     tables = _reader(name, Path(path))(Path(path))
+    last = len(tables.class_names) - 1
+    if tables.y.min() < 0 or tables.y.max() > last:
+        raise ValueError(f"{path}: expected classes from 0 to {last}, got {tables.y.min()} to {tables.y.max()}")
     Path(folder).mkdir(parents=True, exist_ok=True)
     target = Path(folder) / f"{name}.npz"
     save_arrays(target, tables.arrays())
@@ -111,7 +114,10 @@ def read_covertype(path: Path) -> Tables:
     """Read ``covtype.data``, as it is or compressed: 54 attributes and a class from 1 to 7 a line."""
     values = numbers_in(BytesIO(file_bytes(path)), path, np.int16, ",")
     if values.shape[1] != 55 or values[:, -1].min() < 1 or values[:, -1].max() > 7:
-        raise ValueError(f"{path}: expected 54 attributes and a class from 1 to 7 in each line, got {values.shape}")
+        got = (
+            f"{values[:, -1].min()} to {values[:, -1].max()}" if values.shape[1] == 55 else f"{values.shape[1]} values"
+        )
+        raise ValueError(f"{path}: expected 54 attributes and a class from 1 to 7 in each line, got {got}")
     measured = [
         "Elevation",
         "Aspect",

@@ -218,9 +218,9 @@ class MixedModel:
 
     def _parted(self, n: int, keys: Keys | None) -> Iterator[tuple[Any, IntArray]]:
         """Give each model with the rows that are its own; none that has no rows."""
-        if keys is not None and len(keys) != n:
-            raise ValueError(f"keys: expected {n}, one per example, got {len(keys)}")
         is_costly = self.gets_costly(n if keys is None else keys)
+        if is_costly.size != n:
+            raise ValueError(f"keys: expected {n}, one per example, got {is_costly.size}")
         if n == 0:
             yield self.cheap, np.zeros(0, dtype=np.int64)
         for model, rows in ((self.cheap, np.flatnonzero(~is_costly)), (self.costly, np.flatnonzero(is_costly))):

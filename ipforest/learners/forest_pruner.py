@@ -294,7 +294,7 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         held_out_errors, of_forest = self._pruning.errors == "held-out", self._pruning.objective == "forest"
         if held_out_errors and not is_held_out:
             raise ValueError(
-                "pruning.errors: expected 'in-bag' or 'out-of-bag' without a validation part "
+                "pruning.errors: expected 'in-bag', 'out-of-bag' or 'training' without a validation part "
                 "(validation_fraction=None, or X_cost), got 'held-out'"
             )
         paying = self._paying(X_cost, given.examples.X, validation.X)

@@ -73,24 +73,25 @@ class Condition:
         if self.among is None and (self.above == inf or (isinf(self.above) and isinf(self.at_most))):
             return f"{seller.feature_names[self.feature]} is {'' if self.above == inf else 'not '}missing"
         known = seller.missing_seen is not None and seller.missing_seen[self.feature]
-        return self._value_in_words(seller) + (" or missing" if self.missing and known else "")
+        return self._value_in_words(seller, or_missing=bool(self.missing and known))
 
-    def _value_in_words(self, seller: Seller) -> str:
-        name = seller.feature_names[self.feature]
+    def _value_in_words(self, seller: Seller, *, or_missing: bool) -> str:
+        """Say which values; of a category "missing" comes first, as "not red or missing" may say that neither is."""
+        name, first, last = seller.feature_names[self.feature], "missing or " * or_missing, " or missing" * or_missing
         if self.among is not None:
-            return f"{name} is {_one_of(self.among, seller.categories.get(self.feature), self.excluded)}"
+            return f"{name} is {first}{_one_of(self.among, seller.categories.get(self.feature), self.excluded)}"
         if self.feature in seller.categories:
             names = seller.categories[self.feature]
             inside = tuple(number for number in range(len(names)) if self.above < number <= self.at_most)
-            return f"{name} is {_one_of(inside, names, excluded=False)}"
+            return f"{name} is {first}{_one_of(inside, names, excluded=False)}"
         one_hot = seller.one_hot(self.feature)
         if one_hot is not None and (0 <= self.above < 1 or 0 <= self.at_most < 1):
             column, word = one_hot
-            return f"{column} is {'not ' if 0 <= self.at_most < 1 else ''}{word or 'missing'}"
+            return f"{column} is {first}{'not ' if 0 <= self.at_most < 1 else ''}{word or 'missing'}"
         if isinf(self.above):
-            return f"{name} at most {_shown(self.at_most)}"
+            return f"{name} at most {_shown(self.at_most)}{last}"
         beyond = f"{name} above {_shown(self.above)}"
-        return beyond if isinf(self.at_most) else f"{beyond} and at most {_shown(self.at_most)}"
+        return f"{beyond}{last}" if isinf(self.at_most) else f"{beyond} and at most {_shown(self.at_most)}{last}"
 
 
 Clause: TypeAlias = tuple[Condition, ...]
@@ -106,8 +107,9 @@ def holds(clauses: Sequence[Clause], values: Array) -> BoolArray:
 
 
 def in_words(clauses: Sequence[Clause], seller: Seller) -> str:
-    """Join conditions by "and", and clauses by "or"."""
-    return "; or ".join(" and ".join(condition.in_words(seller) for condition in clause) for clause in clauses)
+    """Join conditions by "and", with a comma where there is an "or" in one, and clauses by "or"."""
+    told = [[condition.in_words(seller) for condition in clause] for clause in clauses]
+    return "; or ".join((", and " if any(" or " in each for each in one) else " and ").join(one) for one in told)
 
 
 def _one_of(numbers: Sequence[int], names: Sequence[object] | None, excluded: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from ipforest.session.seller import Seller, Unit
 from ipforest.session.sessions import Sessions, checked_rounds
 from ipforest.session.told import Known, told_by_unit, told_features
 
-__all__ = ["Purchase", "Session"]
+__all__ = ["Purchase", "Session", "place_in_round"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +156,25 @@ class Session:
         return self._sessions.reason(0)
 
     def price_of(self, unit: Unit) -> float:
-        """Return what a unit of this round costs, the fee of its group included if it is the first."""
+        """Return what a unit of this round costs, the fee of its group included if it is the first.
+
+        Raises
+        ------
+        ValueError
+            It is none of this round.
+        """
+        place_in_round(unit, self.round())
         return self._sessions.price_of(unit, 0)
 
     def reason_of(self, unit: Unit) -> str:
-        """Say why a unit of this round is wanted."""
+        """Say why a unit of this round is wanted.
+
+        Raises
+        ------
+        ValueError
+            It is none of this round.
+        """
+        place_in_round(unit, self.round())
         return self._sessions.reason(0, unit)
 
     def tell(self, value: Any, charged: bool | None = None) -> None:
@@ -175,10 +190,17 @@ class Session:
 
         Raises
         ------
+        TypeError
+            ``charged`` is something else, as a value is that is told after the name of its feature.
         ValueError
             Nothing is wanted, the values are for other features, words that training has not seen, no numbers,
             infinite, or missing where the model takes none.
         """
+        if charged is not None and not isinstance(charged, bool | np.bool_):
+            raise TypeError(
+                f"charged: expected True, False or None, got {charged!r}; what a feature brought is told alone, or as "
+                "{feature: value}"
+            )
         asked = self.round() or (self._wanted_unit(),)
         parts = told_by_unit(asked, value, self._seller.column, self._seller.feature_names.__getitem__)
         told = {unit: list(cells.values()) for unit, cells in parts.items()}
@@ -299,6 +321,14 @@ class Session:
             cells = {cell[0]: seller.named(*cell) for cell in zip(wanted.features, values, strict=True)}
             session.tell(cells, charged=place not in record.not_charged)
         return session
+
+
+def place_in_round(unit: Unit, asked: Sequence[Unit]) -> int:
+    """Return the place of a unit among those of a round."""
+    if unit not in asked:
+        wanted = ", ".join(map(str, asked)) or "which is empty, as the model answers"
+        raise ValueError(f"unit: expected one of this round ({wanted}), got {unit}")
+    return asked.index(unit)
 
 
 def _plain(value: float) -> float | None:

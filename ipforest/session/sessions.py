@@ -253,8 +253,12 @@ class Sessions:
         names = [self._seller.feature_names[feature] for feature in unit.features]
         require_column_order(unit, names, values)
         told, absent = told_of_unit(unit, shape, values)
-        had = ~absent.all(axis=1) if charged is None else charged
-        pays: BoolArray = np.broadcast_to(np.asarray(had, dtype=bool), shape[:1])
+        had = np.asarray(~absent.all(axis=1) if charged is None else charged)
+        if had.dtype.kind not in "biu" or had.shape not in ((), shape[:1]):
+            raise ValueError(
+                f"charged: expected True or False, or one of them for each of {shape[0]} rows, got {charged!r}"
+            )
+        pays: BoolArray = np.broadcast_to(had.astype(bool), shape[:1])
         self.tell_numbers(unit, rows, self._seller.numbers(unit.features, told), absent, pays)
 
     def tell_numbers(

@@ -352,8 +352,8 @@ def _known_names(source: str, columns: Mapping[Any, Sequence[Any]], *, has_names
     if "cost" not in known.values():
         if len(numbers) != 1:
             found = some_names([repr(label) for label in labels]) or "an empty file"
-            close = closest("cost", labels) or "; name the columns feature and cost, and write a row for each feature"
-            cure = close if columns else ""
+            close = closest("price", labels) or closest("cost", labels)
+            cure = (close or "; name the columns feature and cost, and write a row for each feature") if columns else ""
             raise ValueError(f"{source}: expected a column cost, or one column of numbers, got {found}{cure}")
         known[numbers[0]] = "cost"
     others = [column for column in columns if column not in known]

@@ -76,7 +76,7 @@ def _numbers_of(path: Path, features: Sequence[str] | None, header: bool, form: 
     if path.suffix == ".npz":
         arrays = load_arrays(path, "file of examples")
         if "X" not in arrays:
-            raise ValueError(f"{path}: expected an array X, got {', '.join(arrays)}")
+            raise ValueError(f"{path}: expected an array X, got {', '.join(arrays) or 'none'}")
         return _frame(path, arrays["X"], arrays.get("feature_names"))
     if path.suffix == ".npy":
         return _frame(path, load_array(path, "matrix of numbers"), None)

@@ -22,6 +22,7 @@ from ipforest.session import (
     Sessions,
     Unit,
     cells_of_unit,
+    place_in_round,
     require_column_order,
     told_by_unit,
     told_features,
@@ -122,7 +123,7 @@ class TableSession:
 
     def _inside(self, unit: Unit) -> Unit:
         """Return a unit of this round with what the estimator sees as its features."""
-        return next(each for each in self._session.round() if each.index == unit.index)
+        return self._session.round()[place_in_round(unit, self.round())]
 
     has_rounds = _as_inside("has_rounds")
     is_classifier = _as_inside("is_classifier")

@@ -24,8 +24,8 @@ COUNTS: dict[str, Callable[[PruningInstance], int]] = {
     "1": lambda instance: 1,
 }
 """What is counted; "kept roots" are the trees that have an internal node, which has no parent."""
-FIRST_INSTANCES = 60
-"""Instances among which those are chosen that tell the counts apart."""
+FIRST_INSTANCES, FRESH_INSTANCES = 60, 20
+"""Instances among which those are chosen that tell the counts apart, and more that are checked."""
 
 
 class SizeLaw(dict[str, int]):
@@ -44,7 +44,7 @@ class SizeLaw(dict[str, int]):
 
 
 def size_law(
-    formulation: Formulation, instances: Iterable[PruningInstance], fresh: int = 20
+    formulation: Formulation, instances: Iterable[PruningInstance]
 ) -> tuple[SizeLaw | None, SizeLaw | None, int]:
     """Solve for the coefficients on as many instances as there are, and check them on fresh ones, exactly.
 
@@ -53,8 +53,6 @@ def size_law(
     formulation : Formulation
     instances : iterable of PruningInstance
         Counts that are combinations of earlier ones on all of the first 60 are left out.
-    fresh : int
-        How many more are checked.
 
     Returns
     -------
@@ -70,7 +68,7 @@ def size_law(
     names = [list(COUNTS)[column] for column in columns]
     chosen = independent_rows([[row[column] for column in columns] for row in table])
     rows = [[table[place][column] for column in columns] for place in chosen]
-    checked = [*(drawn[place] for place in chosen), *islice(source, fresh)]
+    checked = [*(drawn[place] for place in chosen), *islice(source, FRESH_INSTANCES)]
     sizes = [formulation.size(instance) for instance in checked]
     laws = []
     for part in ([size.variables for size in sizes], [size.constraints for size in sizes]):

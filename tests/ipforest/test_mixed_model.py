@@ -267,3 +267,4 @@ def test_what_is_no_count_no_place_and_no_function_is_refused_at_once(mixed, ask
 
 def test_keys_may_come_one_after_another(mixed) -> None:
     np.testing.assert_array_equal(mixed.gets_costly(iter(range(50))), mixed.gets_costly(50))
+    np.testing.assert_array_equal(mixed.cost(X[:50], iter(range(50))), mixed.cost(X[:50], 50))

@@ -151,7 +151,7 @@ def test_progress_says_what_is_left_and_the_path_describes_itself(middle_sized):
     assert repr(path) == path.summary()
 
 
-@pytest.mark.parametrize("lam_range", [2, (1,), (1, 2, 3)])
+@pytest.mark.parametrize("lam_range", [2, (1,), (1, 2, 3), "12"])
 def test_a_range_that_is_no_pair_is_named(middle_sized, lam_range):
     with pytest.raises(ValueError, match="lam_range: expected two numbers"):
         prune_path(middle_sized, lam_range=lam_range)

@@ -148,6 +148,16 @@ def test_the_ledger_has_the_cells_of_the_table(fitted) -> None:
         fitted.resume(json.dumps(saved | {"cells": ["st"]}))
 
 
+def test_prices_and_reasons_are_of_units_of_this_round(fitted) -> None:
+    for session in (fitted.session(), fitted.estimator_.session()):
+        (unit,) = session.round()
+        assert (session.price_of(unit), session.reason_of(unit)) == (session.price, session.reason)
+        session.tell(None)
+        for ask in (session.price_of, session.reason_of):
+            with pytest.raises(ValueError, match=rf"^unit: expected one of this round \(.*\), got {unit}$"):
+                ask(unit)
+
+
 @pytest.mark.parametrize("kind", ["pandas", "polars", "array"])
 def test_no_row_of_training_is_kept(kind) -> None:
     table = pd.DataFrame({name: np.arange(5) * 10 + place for place, name in enumerate("abc")})

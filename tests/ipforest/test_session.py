@@ -288,6 +288,18 @@ def test_errors_of_sessions(sensor_model: BudgetPrune) -> None:
     assert session.guess in sensor_model.classes_
     with pytest.raises(ValueError, match=r"expected \d values, got 9"):
         session.tell([0.0] * 9)
+    for charged in (1, 63.0, [False]):
+        with pytest.raises(
+            TypeError, match=r"^charged: expected True, False or None, got .*; what a feature brought is"
+        ):
+            session.tell("blood", charged)
+    sessions = sensor_model.sessions(3)
+    request = sessions.requests()[0]
+    for several in ("no", [True, False]):
+        with pytest.raises(
+            ValueError, match=r"^charged: expected True or False, or one of them for each of 3 rows, got"
+        ):
+            sessions.tell(request.unit, request.rows, np.zeros((3, len(request.unit.features))), several)
     with pytest.raises(ValueError, match=r"^feature: expected the name of a feature or a column 0\.\.8, got 9"):
         sensor_model.session(known={9: 0})
     with pytest.raises(ValueError, match=r"^max_cost: expected a number >= 0"):

@@ -158,8 +158,9 @@ def test_a_counterexample_speaks_in_names(triangle):
         ("t.lp", LP.replace("binary\n y", "semi-continuous\n x"), "semi-continuous"),
         ("t.lp", LP.replace("binary\n y", "semi\nbinary\n y\nsemi\n x"), "semi-continuous"),
         ("t.lp", LP.replace("maximize", "maximize multi-objectives"), "several objectives"),
+        ("t.mps", MPS.replace(" UP BND", " SC BND"), "the semi-continuous variable x"),
     ],
-    ids=range(19),
+    ids=range(20),
 )
 def test_what_a_linear_program_does_not_hold_is_refused_by_name(tmp_path, capsys, name, text, message):
     path = write(tmp_path, name, text)
@@ -359,6 +360,28 @@ def test_the_commands_print_evidence_in_names(tmp_path, triangle, capsys):
     assert json.loads(capsys.readouterr().out)["fractional"] == {"a": "1/2", "b": "1/2", "c": "1/2"}
     assert main(["integral", str(write(tmp_path, "t.lp", LP))]) == 0
     assert "integral: the matrix is totally unimodular" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda model, x: model.add_objective((x * x).sum(), overwrite=True),
+            "got a quadratic objective; write them as",
+        ),
+        (lambda model, x: model.add_sos_constraints(x, sos_type=1, sos_dim="dim_0"), "got special ordered sets"),
+        (lambda model, x: model.add_variables(1, 3, name="y", semi_continuous=True), "got semi-continuous variables"),
+        (lambda model, x: (model.remove_objective(), model.remove_variables("x")), "with variables, got none"),
+    ],
+)
+def test_what_a_model_of_linopy_does_not_hold_here_is_refused_by_name(change, message):
+    linopy = pytest.importorskip("linopy")
+    model = linopy.Model()
+    x = model.add_variables(lower=0, upper=9, coords=[range(3)], name="x")
+    model.add_objective(x.sum())
+    change(model, x)
+    with pytest.raises(ValueError, match=message):
+        formulations.matrix(model)
 
 
 def test_a_model_of_linopy_keeps_its_names():

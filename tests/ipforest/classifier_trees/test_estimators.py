@@ -221,6 +221,20 @@ def test_weights_of_labels_go_by_the_labels_as_they_are(labels: list[Any]) -> No
         weights_of({"other": 3}, np.unique(labels), np.array(labels))
 
 
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({0: -1, 1: 1}, "class_weight of 0: expected a finite number >= 0, got -1"),
+        ({"a": "1"}, "class_weight of 'a': expected a finite number >= 0, got '1'"),
+        ([1, 2], r"class_weight: expected None, 'balanced' or a dict, got \[1, 2\]"),
+    ],
+)
+@pytest.mark.parametrize("objective", [ChainObjective, AndOrObjective])
+def test_weights_of_classes_are_checked_before_training(objective: Any, weights: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        objective(class_weight=weights)
+
+
 def test_a_weak_learner_costs_its_evaluation_once_and_its_tests() -> None:
     rng = np.random.default_rng(0)
     examples = rng.normal(size=(60, 3))

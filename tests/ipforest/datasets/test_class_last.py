@@ -49,7 +49,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(taken_in):
         ("", "expected lines of values parted by commas, as many in each, got: "),
         ("1,2,a\n1,2,3,b\n", "expected lines of values parted by commas, as many in each, got: "),
         ("a\nb\n", "expected values and a class in each line, got 1 values"),
-        ("1,a\n2,?\n", "expected a class in each line, got none in line 2"),
+        ("@data\n1,a\n2,?\n", "expected a class for each example, got none for number 2"),
         ("1,a\n2,a\n", "expected at least two classes, got 1"),
         (b"1,\xff\n2,b\n", "expected lines of values parted by commas, as many in each, got: "),
         (

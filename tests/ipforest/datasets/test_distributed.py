@@ -78,9 +78,10 @@ def test_covertype(folder, tmp_path, ending):
 
 
 def test_covertype_has_seven_kinds(folder, tmp_path):
-    (tmp_path / "covtype.data").write_text(",".join(["0"] * 54 + ["8"]) + "\n")
-    with pytest.raises(ValueError, match="expected 54 attributes and a class from 1 to 7"):
-        import_data("forest", tmp_path / "covtype.data", folder)
+    for n_attributes, got in ((54, "8 to 8"), (2, "3 values")):
+        (tmp_path / "covtype.data").write_text(",".join(["0"] * n_attributes + ["8"]) + "\n")
+        with pytest.raises(ValueError, match=f"expected 54 attributes and a class from 1 to 7 in each line, got {got}"):
+            import_data("forest", tmp_path / "covtype.data", folder)
     (tmp_path / "covtype.data.gz").write_bytes(gzip.compress(b"1,2\n" * 1000)[:40])
     with pytest.raises(ValueError, match=r"covtype\.data\.gz: expected a whole compressed file"):
         import_data("forest", tmp_path / "covtype.data.gz", folder)
@@ -105,6 +106,9 @@ def test_mnist(folder, tmp_path):
     np.testing.assert_array_equal(data.X, images.reshape(9, 6))
     np.testing.assert_array_equal(data.y, labels)
     assert data.split.tolist() == [0] * 5 + [1] + [2] * 3
+    idx(tmp_path / "train-labels-idx1-ubyte", 0x0801, labels[:6] + 17)
+    with pytest.raises(ValueError, match="expected classes from 0 to 9, got "):
+        import_data("mnist", tmp_path, folder)
     (tmp_path / "train-labels-idx1-ubyte").write_bytes(b"\0\0\x08\x03")
     with pytest.raises(ValueError, match="expected an idx file that begins with 0x0801"):
         import_data("mnist", tmp_path, folder)

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ipforest import BudgetedPipeline, BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
+from ipforest import BudgetedPipeline, BudgetForest, BudgetPrune, EarlyExit, FeatureCosts, ForestSearch, NestedCascade
 from ipforest.plotting import draw_rules
 from ipforest.policy import ANSWERS, Progress, Rows
 from ipforest.rules import Condition, Rules, Step, read_rules, rules_of
@@ -170,6 +170,18 @@ def test_columns_of_default_encoders_are_told_by_the_names_of_the_table() -> Non
     gaps = table.assign(ecg=table.ecg.mask(table.ecg == "af"))
     text = read_rules(model.fit(gaps, gaps.ecg.isna()), gaps).to_text(width=200)
     assert "if ecg is missing: answer True" in text
+
+
+def test_what_is_missing_or_not_is_told_without_doubt() -> None:
+    """ "Not red or missing" may say that neither is; "red or blue and ill" that blue ones are."""
+    words = np.random.default_rng(0).choice(["red", "green", "blue"], (300, 2))
+    table = pd.DataFrame(words, columns=["coat", "hat"]).astype("category")
+    table.loc[::7, "coat"] = None
+    ill = ((table.coat != "red") & (table.hat != "blue")).to_numpy()
+    search = ForestSearch(n_lambdas=1, n_prunings=1)
+    model = BudgetForest(1, search=search, random_state=0, categorical_features="from_dtype").fit(table, ill)
+    text = read_rules(model, table).to_text(width=500)
+    assert "- if hat is not blue, and coat is missing or not red: answer True" in text
 
 
 def test_missing_values_are_told_where_training_knew_them() -> None:

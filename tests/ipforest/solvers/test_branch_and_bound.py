@@ -53,7 +53,6 @@ def closed_split(instance, keep, drop):
     return kept, dropped
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 def test_every_budget_level_of_random_instances(seed):
     rng = np.random.default_rng(seed)
@@ -67,6 +66,17 @@ def test_every_budget_level_of_random_instances(seed):
             assert (result.status, result.error, result.bound) == (Status.OPTIMAL, best, best)
             assert instance.evaluate(result.pruning) == (result.error, result.cost)
             assert result.cost <= budget
+
+
+@pytest.mark.parametrize("seed", [1, 63, 79])
+def test_it_branches_on_nodes_that_buy_nothing_new_but_cost_a_test(seed):
+    rng = np.random.default_rng(seed)
+    bought = random_instance(rng, max_internal=10)
+    instance = replace(bought, split_cost=rng.integers(1, 30, bought.n_internal), errors=bought.errors * 20)
+    points = [instance.evaluate(pruning) for pruning in prunings(instance)]
+    for budget in sorted({cost for _, cost in points}):
+        result = solve_budget_branch_and_bound(instance, budget)
+        assert result.error == result.bound == min(error for error, cost in points if cost <= budget)
 
 
 def stumps_and_a_leaf(gains, costs, leaf_errors):
