@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date, time, timedelta
@@ -16,6 +15,7 @@ from sklearn.base import MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter, validate_data
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, refuse_masked
+from ipforest._internal.callers import warn_caller
 from ipforest._internal.feature_names import (
     column_labels,
     column_names,
@@ -358,11 +358,9 @@ def _warn_of_small_variance(targets: Array) -> None:
     """Warn of targets that trees of scikit-learn, which may be inside, do not split."""
     variance = float(np.var(as_targets(targets, "y")))
     if 0 < variance < SMALL_VARIANCE:
-        warnings.warn(
+        warn_caller(
             f"y: targets with a variance of {variance:.2g}; scikit-learn's trees split no node with one below "
-            f"{np.finfo(np.float64).eps:.2g}: multiply them, as another unit does",
-            UserWarning,
-            stacklevel=4,
+            f"{np.finfo(np.float64).eps:.2g}: multiply them, as another unit does"
         )
 
 

@@ -33,18 +33,19 @@ def write_file(path: str | Path, write: Callable[[Path], object]) -> Path:
         raise OSError(f"{path}: expected a file or a new name, got a device or a pipe; nothing was written")
     temporary = path.with_name(f".{path.stem[:64]}.{secrets.token_hex(8)}.partial{path.suffix}")
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        write(temporary)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())  # so that no crash leaves the new name without the content
-        temporary.replace(path)
+        try:
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            write(temporary)
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())  # so that no crash leaves the new name without the content
+            temporary.replace(path)
+        finally:
+            with suppress(FileNotFoundError):
+                temporary.unlink()  # which a file system that cannot be written refuses by another error
     except OSError as problem:
         raise OSError(
             f"{path}: expected to write it whole, got: {problem.strerror or problem}; nothing was left"
         ) from None
-    finally:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
     return path
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol, TypeVar
+
+from ipforest._internal.callers import warn_caller
 
 __all__ = ["Plugins", "Registry", "installed"]
 
@@ -61,11 +62,10 @@ class Plugins:
 
     def _warn(self, plugin: EntryPoint, got: str) -> None:
         owner = f" of {plugin.dist.name}" if plugin.dist is not None else ""
-        warnings.warn(
+        warn_caller(
             f"{plugin.value}{owner}: expected a module that registers {self.group.rpartition('.')[2]}, got {got}; "
             "what it brings is not available",
             RuntimeWarning,
-            stacklevel=4,
         )
 
 

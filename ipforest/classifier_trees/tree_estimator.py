@@ -30,6 +30,7 @@ from ipforest.classifier_trees.tree_policy import TreeOfClassifiers
 from ipforest.estimator import PricedEstimator
 from ipforest.estimator.checks import check_choice, check_not_negative
 from ipforest.estimator.given import Given, seeded
+from ipforest.estimator.whole_fits import whole_or_none
 from ipforest.policy import Policy
 
 RANKS_COUNTED = 5
@@ -132,6 +133,7 @@ class ClassifierTreeEstimator(PricedEstimator):
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         """Learn one tree per tradeoff."""
 
+    @whole_or_none
     def fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, qid: npt.ArrayLike | None = None, groups: npt.ArrayLike | None = None
     ) -> Self:

@@ -22,6 +22,7 @@ TYPE_CHECKING = False  # as in `typing`, which like `argparse` is imported where
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator, Sequence
+    from typing import Any, TextIO
 
 COMMANDS = (
     *("demo", "fit", "predict", "report", "session", "rules"),
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug = True
     raised: list[KeyboardInterrupt] = []
     try:
-        with _signals_as_interrupts(raised), _closed_streams_opened(), _any_text_printed():
+        with _signals_as_interrupts(raised), _closed_streams_opened(), _errors_optional(), _any_text_printed():
             options = build_parser().parse_args(arguments)
             debug = options.debug
             code: int = options.run(options)
@@ -66,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _interrupted(raised[0], [_told(problem)])
         if debug or not isinstance(problem, EXPECTED):
             raise
-        print(f"ipforest: error: {_told(problem)}", file=sys.stderr)
+        with _errors_optional():
+            print(f"ipforest: error: {_told(problem)}", file=sys.stderr)
         return BAD_INPUT
     return code
 
@@ -103,6 +105,37 @@ def _closed_streams_opened() -> Iterator[None]:
         yield
 
 
+class _Optional:
+    """A stream whose text is lost where it cannot be written, as on a full disk or to a reader that has ended."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+
+@contextmanager
+def _errors_optional() -> Iterator[None]:
+    """Let no note and no progress bar end a command, nor change its exit code, where standard error takes no more."""
+    stream = sys.stderr
+    if stream is not None:
+        sys.stderr = _Optional(stream)  # a stream in all that is asked of it
+    try:
+        yield
+    finally:
+        sys.stderr = stream
+
+
 @contextmanager
 def _any_text_printed() -> Iterator[None]:
     r"""Print what the encoding of the output lacks as ``\u03bb``, as Python does on standard error."""
@@ -121,7 +154,8 @@ def _interrupted(interrupt: KeyboardInterrupt, notes: list[str]) -> int:
     """Tell of an interrupt and return the exit code."""
     exec("")  # after an interrupt within exec, as in dataclasses, Python would not end with this code
     is_terminated = isinstance(interrupt, Terminated)
-    print(f"ipforest: {'; '.join(['terminated' if is_terminated else 'interrupted', *notes])}", file=sys.stderr)
+    with _errors_optional():
+        print(f"ipforest: {'; '.join(['terminated' if is_terminated else 'interrupted', *notes])}", file=sys.stderr)
     return TERMINATED if is_terminated else INTERRUPTED
 
 

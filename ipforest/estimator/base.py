@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray, one_line
+from ipforest._internal.callers import warn_caller
 from ipforest._internal.examples import FLOATS, Labelled, checked_weight, validated
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import TOTAL_COST, read_class_costs
@@ -38,6 +38,7 @@ from ipforest.estimator.held_out import (
 from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.model import BudgetedModel
 from ipforest.estimator.prices import optional_number, read_costs
+from ipforest.estimator.whole_fits import whole_or_none
 from ipforest.settings import check_fields, groups_of
 
 __all__ = [
@@ -310,6 +311,7 @@ class PricedEstimator(BudgetedEstimator):
 class FittedWithHeldOut(PricedEstimator):
     """Base of the estimators that are fitted to some examples, and choose on others, each counting once."""
 
+    @whole_or_none
     def fit(
         self,
         X: npt.ArrayLike,
@@ -340,6 +342,7 @@ class FittedWithWeights(BudgetedEstimator):
     """Base of the estimators that are fitted to examples with weights, and choose on others."""
 
     @weights_as_inside
+    @whole_or_none
     def fit(
         self,
         X: npt.ArrayLike,
@@ -411,4 +414,4 @@ def warn_if_nothing_is_bought(budget: object, cost: float, advice: str) -> None:
     """
     limit = float(nonnegative_fraction(budget, "budget"))
     if limit > 0 and cost == 0:
-        warnings.warn(f"budget: nothing is bought within {limit:.6g}; {advice}", UserWarning, stacklevel=3)
+        warn_caller(f"budget: nothing is bought within {limit:.6g}; {advice}")

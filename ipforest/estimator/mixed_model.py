@@ -108,7 +108,7 @@ class MixedModel:
         """Return the model that an example gets."""
         return self.costly if self.gets_costly([key])[0] else self.cheap
 
-    def predict(self, X: npt.ArrayLike, keys: Keys | None = None) -> Array:
+    def predict(self, X: npt.ArrayLike, keys: Keys | None = None, return_cost: bool = False) -> Any:
         """Predict from what the drawn models buy.
 
         Parameters
@@ -116,12 +116,17 @@ class MixedModel:
         X : array or DataFrame, shape (n_samples, n_features)
         keys : sequence of hashable, shape (n_samples,), optional
             By default the numbers of the rows, 0, 1, ...; see `gets_costly`.
+        return_cost : bool, default=False
+            Whether to tell as well what each example pays; see `ipforest.estimator.BudgetedModel.predict`.
 
         Returns
         -------
         ndarray, shape (n_samples,)
-            Class labels, or targets.
+            Class labels, or targets; with ``return_cost`` a tuple of these and of ``cost(X, keys)``.
         """
+        if return_cost:
+            told = self.answers(X, keys)
+            return told.predicted, told.cost
         return self._joined(X, keys, lambda model, part: model.predict(part))
 
     def answers(self, X: npt.ArrayLike, keys: Keys | None = None) -> Answers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
@@ -18,6 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
+from ipforest._internal.callers import warn_caller
 from ipforest._internal.examples import Labelled, weights_for
 from ipforest._internal.progress import progress_bar
 from ipforest.ensemble.boosted import BoostedTrees
@@ -89,7 +89,7 @@ class ManyFrontiers(JointFrontier):
         with progress_bar("Training", visible=self._run.verbose) as report:
             super()._fit(*arguments, **options, work=Work(report, until))
         if self.left_out_:
-            warnings.warn(f"run.time_limit={limit}: left out what follows {', '.join(self.left_out_)}", stacklevel=3)
+            warn_caller(f"run.time_limit={limit}: left out what follows {', '.join(self.left_out_)}")
         self._keep_choosable()
         return self
 

@@ -26,6 +26,7 @@ from ipforest.estimator.given import Given, seeded
 from ipforest.estimator.held_out import check_alike, checked_labels
 from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.tags import AroundEstimator
+from ipforest.estimator.whole_fits import whole_or_none
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.vote_descent import VoteProblem
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
@@ -127,6 +128,7 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         """Return the pruning for ``self.budget``."""
 
     @weights_as_inside
+    @whole_or_none
     def fit(
         self,
         X: npt.ArrayLike,

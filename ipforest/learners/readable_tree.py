@@ -21,6 +21,7 @@ from ipforest.estimator.given import for_inner, seeded
 from ipforest.estimator.held_out import checked_groups, checked_labels
 from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.tags import AroundEstimator
+from ipforest.estimator.whole_fits import whole_or_none
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.policy import TreesInOrder
@@ -132,6 +133,7 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
     random_state: Any = None
 
     @weights_as_inside
+    @whole_or_none
     def fit(
         self,
         X: npt.ArrayLike,

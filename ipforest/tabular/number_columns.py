@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
@@ -13,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import FloatArray
+from ipforest._internal.callers import warn_caller
 from ipforest._internal.feature_names import some_names
 from ipforest.tabular.numerals import PLAIN, Notation, best_notation, notations
 
@@ -181,11 +181,9 @@ def warn_of_merged(column: NumberColumn, numbers: FloatArray, where: str) -> Non
     whole = {int(text) for text in texts if re.fullmatch(r"[+-]?[0-9]+", text)}
     n_apart = len(set(map(float, whole)))
     if n_apart < len(whole):
-        warnings.warn(
+        warn_caller(
             f"{where}: {len(whole)} whole numbers beyond 2^53, of which float64 holds {n_apart} apart; subtract a "
-            "constant, or take the column as words",
-            UserWarning,
-            stacklevel=3,
+            "constant, or take the column as words"
         )
 
 
@@ -229,7 +227,7 @@ def tell_notations(notation_of: Mapping[str, Notation], source: str) -> None:
         if notation != PLAIN:
             columns_of.setdefault(notation, []).append(name)
     for notation, names in columns_of.items():
-        warnings.warn(f"{source}: {some_names(names)} read as numbers{notation}", UserWarning, stacklevel=3)
+        warn_caller(f"{source}: {some_names(names)} read as numbers{notation}")
 
 
 def is_number(cell: str) -> bool:

@@ -11,7 +11,6 @@ FeatureCosts(3 features, 0 groups, 3 units)
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ipforest._internal.callers import warn_caller
 from ipforest._internal.delimited import RECOGNISED, CsvFormat, read_rows
 from ipforest._internal.feature_names import as_in_training, known_to_scikit_learn, places_by_number, some_names
 from ipforest._internal.files import write_text
@@ -197,7 +197,7 @@ class PriceList:
                 )
         if others:
             names = some_names([repr(row.feature) for row in others])
-            warnings.warn(f"{self.source}: prices of no feature here: {names}", UserWarning, stacklevel=5)
+            warn_caller(f"{self.source}: prices of no feature here: {names}")
         return [by_name[name_of[name]] for name in features]
 
     @property
@@ -370,11 +370,9 @@ def _known_names(source: str, columns: Mapping[Any, Sequence[Any]], *, has_names
     if len(groups) == 1 and "cost_in_group" in known.values():
         known[groups[0]] = "group"
     elif groups:
-        warnings.warn(
+        warn_caller(
             f"{source}: passed over {some_names([repr(str(column)) for column in groups])}; features that share a fee "
-            "have the same group, and what they cost once another one is bought in cost_in_group",
-            UserWarning,
-            stacklevel=5,
+            "have the same group, and what they cost once another one is bought in cost_in_group"
         )
     return known
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ipforest._internal.arrays import Array, load_array, load_arrays
+from ipforest._internal.callers import warn_caller
 from ipforest._internal.delimited import RECOGNISED, CsvFormat, Rows, read_rows
 from ipforest.tabular.name_matching import closest_column, matched_names
 from ipforest.tabular.number_columns import (
@@ -148,9 +148,7 @@ def _without_empty_rows(rows: Rows, path: str) -> Rows:
     filled = rows.without_empty_rows_at_the_end()
     n_empty = rows.lines.size - filled.lines.size
     if n_empty:
-        warnings.warn(
-            f"{path}: {n_empty} row{'s' * (n_empty > 1)} at the end without a value left out", UserWarning, stacklevel=3
-        )
+        warn_caller(f"{path}: {n_empty} row{'s' * (n_empty > 1)} at the end without a value left out")
     return filled
 
 

@@ -28,6 +28,7 @@ from ipforest.estimator.measurement import Measurement
 from ipforest.estimator.mixed_model import MixedModel
 from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
+from ipforest.estimator.whole_fits import whole_or_none
 from ipforest.session import Known, PredictsOnDemand
 from ipforest.tabular.preprocessing import categories_of, source_columns
 from ipforest.wrappers.table_columns import TableColumns, marks_of_gaps, mixed_row, plain_row, row_of, with_marks
@@ -93,6 +94,7 @@ class BudgetedPipeline(PredictsOnDemand, AroundEstimator, BaseEstimator):
         self.estimator = estimator
         self.feature_costs = feature_costs
 
+    @whole_or_none
     def fit(self, X: Any, y: npt.ArrayLike | None = None, **parameters: Any) -> Self:
         """Fit the preprocessing, price what it computes, and fit the estimator.
 

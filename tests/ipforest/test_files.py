@@ -7,6 +7,7 @@ import sys
 import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,6 +45,18 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, problem) -> No
 def test_a_full_disk_names_the_file() -> None:
     with pytest.raises(OSError, match=r"absent/a\.txt: expected to write it whole"):
         write_text("/absent/a.txt", "x")
+
+
+def test_a_read_only_disk_names_the_file(monkeypatch) -> None:
+    """Where it refuses to remove what was never written, too."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(OSError, match=r"^disk/a\.txt: expected to write it whole, got: Read-only file system; nothing"):
+        write_text("disk/a.txt", "x")
 
 
 WRITERS = """

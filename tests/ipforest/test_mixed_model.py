@@ -184,6 +184,7 @@ def test_each_example_has_the_model_that_its_key_draws(mixed: MixedModel) -> Non
     answers = mixed.answers(X, keys)
     for name, answered in zip(("predict", "predict_proba", "cost", "acquired"), answers, strict=True):
         np.testing.assert_array_equal(answered, getattr(mixed, name)(X, keys))
+    np.testing.assert_equal(mixed.predict(X, keys, return_cost=True), (answers.predicted, answers.cost))
     for name in ("predict", "predict_proba", "cost", "acquired", "feature_usage"):
         ours = getattr(mixed, name)(X, keys)
         parts = [getattr(model, name)(X) for model in (mixed.cheap, mixed.costly)]

@@ -16,6 +16,7 @@ import pytest
 from ipforest._internal import claims
 from ipforest._internal.files import write_text
 from ipforest.cli import main
+from ipforest.cli.exit_codes import BAD_INPUT
 from ipforest.experiments import benchmark_rows
 
 ROOT = Path(__file__).parent.parent.parent
@@ -97,6 +98,27 @@ def test_commands_run_without_an_output(tmp_path: Path, monkeypatch: pytest.Monk
     assert main(["fit", *files, "--target", "y", "--budget", "1", "--trees", "2"]) == 0
     assert (sys.stdout, sys.stderr) == (None, None)
     assert (tmp_path / "model" / "report.json").is_file()
+
+
+class _Full(io.StringIO):
+    """A log on a disk that is full, or a pipe whose reader has ended."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def flush(self) -> None:
+        raise BrokenPipeError
+
+
+def test_a_command_does_its_work_where_its_log_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.csv").write_text("a,y\n" + "1,x\n2,z\n" * 20, encoding="utf-8")
+    files = ["--csv", str(tmp_path / "a.csv"), "--out", str(tmp_path / "model")]
+    log = _Full()
+    monkeypatch.setattr(sys, "stderr", log)
+    assert main(["fit", *files, "--target", "y", "--budget", "1", "--trees", "2"]) == 0
+    assert (tmp_path / "model" / "report.json").is_file()
+    assert main(["fit", *files, "--target", "nothing"]) == BAD_INPUT
+    assert sys.stderr is log
 
 
 def test_without_the_module_resource_peak_memory_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

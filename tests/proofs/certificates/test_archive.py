@@ -147,6 +147,13 @@ def test_an_archive_ends_without_comment(pruning_certificate, tmp_path):
         assert reason(tmp_path / "other.cert") == "it does not end as a ZIP archive without comment does"
 
 
+def test_equal_certificates_are_equal_files_at_any_time(pruning_certificate, tmp_path, monkeypatch):
+    header, arrays = read_archive(pruning_certificate)
+    monkeypatch.setattr("time.time", lambda: 2e9)
+    write_archive(tmp_path / "other.cert", header, arrays)
+    assert (tmp_path / "other.cert").read_bytes() == pruning_certificate.read_bytes()
+
+
 def test_members_are_few(pruning_certificate, tmp_path):
     pack(tmp_path / "many.cert", [(f"member {number}", b"") for number in range(400)])
     assert reason(tmp_path / "many.cert") == "it has too many members"
