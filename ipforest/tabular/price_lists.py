@@ -115,7 +115,8 @@ class PriceList:
                 if got == expected:
                     got += f" (they differ by {plain(float(abs(row.discount - first.discount)))}: round the prices)"
                 raise ValueError(
-                    f"{row.where}: expected the discount of group {row.group!r}, {expected} as in {first.where}, got {got}"
+                    f"{row.where}: expected the discount of group {row.group!r}, {expected} as in "
+                    f"{first.where}, got {got}"
                 )
 
     def _check_spelling_of_groups(self) -> None:
