@@ -15,6 +15,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
+from ipforest._internal.words import plain
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -493,7 +494,7 @@ class StagesInOrder:
         is_target = self.answer(progress, rows).shape[1] == 1
         state = margin_in_words(signal, self._class_costs)
         if is_target:
-            state = f"the last stage moved the answer by {signal:.4g}"
+            state = f"the last stage moved the answer by {plain(signal)}"
         return f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it; {state}"
 
     def paths_of(self, X: Array, y: Array, loss: Loss, answers: StageOutputs | None = None) -> StoppingPaths:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ipforest._internal.arrays import one_line
+from ipforest._internal.words import plain
 from ipforest.session import Purchase
 from ipforest.ward.patients import ABSENT, MISSING_RESULT, RESULT, Patient, Refused, Ward
 
@@ -299,4 +300,4 @@ class _Pages:
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else f"{value}"
+    return plain(value, 6) if isinstance(value, float) else f"{value}"

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from wards import clinic_model, ward_of
 
 from ipforest import BudgetedPipeline, BudgetPrune, FeatureCosts
-from ipforest.ward.page import HEADERS, create_app
+from ipforest.ward.page import HEADERS, _shown, create_app
 from ipforest.ward.patients import Ward
 
 TOKEN, PORT = "a-secret-of-this-run", 8123
@@ -314,6 +314,16 @@ def test_what_is_known_is_free_and_a_limit_is_kept(page: Page) -> None:
         assert answer.status_code == 422
         assert message in answer.text
         assert 'value="Eve"' in answer.text
+
+
+def test_large_numbers_are_written_without_a_power_of_ten() -> None:
+    assert [_shown(value) for value in (2116398.4, 0.5, 40.123456, "yes", 7)] == [
+        "2116398",
+        "0.5",
+        "40.1235",
+        "yes",
+        "7",
+    ]
 
 
 def test_names_are_text(page: Page) -> None:
