@@ -6,15 +6,20 @@ from pathlib import Path
 from shutil import copytree, ignore_patterns
 
 from docutils.nodes import SkipNode
-from latex2mathml.converter import convert
-from sphinx.util.nodes import make_refnode
-
 from ipforest import __version__
 from ipforest._internal.records import records_to_markdown
 from ipforest._internal.words import plain
+from latex2mathml.converter import convert
+from sphinx.util import inspect
+from sphinx.util.nodes import make_refnode
 
 HERE = Path(__file__).parent
-copytree(HERE.parent / "notebooks", HERE / "notebooks", ignore=ignore_patterns("results"), dirs_exist_ok=True)
+copytree(
+    HERE.parent / "notebooks",
+    HERE / "notebooks",
+    ignore=ignore_patterns("results"),
+    dirs_exist_ok=True,
+)
 
 project = "ipforest"
 author = "The ipforest developers"
@@ -32,6 +37,7 @@ myst_heading_anchors = 3
 
 autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 toc_object_entries_show_parents = "hide"
@@ -47,7 +53,9 @@ WIDE_TABLES = (
     "own-experiments",
     "papers-tables",
 )
-html_sidebars = {page: [] for page in ("index", "getting-started", "commands", *WIDE_TABLES)}
+html_sidebars = {
+    page: [] for page in ("index", "getting-started", "commands", *WIDE_TABLES)
+}
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["page.css"]
@@ -60,19 +68,34 @@ html_theme_options = {
 
 
 def _is_request(app, what, name, member, skip, options):
-    """Leave out scikit-learn's methods for metadata routing, whose texts refer to its own pages."""
+    """Leave out scikit-learn's methods that route metadata: they refer to its pages."""
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
-def _with_what_is_returned(app, what, name, obj, options, signature, return_annotation):
-    """Add to the names of the parameters, whose types are described, what a function returns, as the source says it."""
+def _as_called(app, what, name, obj, options, signature, return_annotation):
+    """Add what a function returns, as written; show a protocol as it is called."""
+    if what == "class" and vars(obj).get("_is_protocol"):
+        if "__call__" not in vars(obj):
+            return "", None
+        obj = vars(obj)["__call__"]
+        signature = inspect.stringify_signature(
+            inspect.signature(obj, bound_method=True), show_annotation=False
+        )
+    elif what not in ("function", "method"):
+        return (
+            (signature.replace("<factory>", "..."), return_annotation)
+            if signature
+            else None
+        )
     returned = getattr(obj, "__annotations__", {}).get("return")
-    return (signature, returned) if what in ("function", "method") and isinstance(returned, str) else None
+    return (signature, returned) if isinstance(returned, str) else None
 
 
 def _public_bases(app, name, cls, options, bases):
     """Leave out bases that are of use inside the package only."""
-    bases[:] = [base for base in bases if not getattr(base, "__name__", "").startswith("_")] or [object]
+    bases[:] = [
+        base for base in bases if not getattr(base, "__name__", "").startswith("_")
+    ] or [object]
 
 
 RECORDS = re.compile(r"^<!-- records (\S+): (.*) -->$", re.MULTILINE)
@@ -81,8 +104,13 @@ RECORDS = re.compile(r"^<!-- records (\S+): (.*) -->$", re.MULTILINE)
 
 def _as_table(line):
     file, names = line[1], line[2].split(", ")
-    with (HERE.parent / "notebooks" / "results" / file).open(newline="", encoding="utf-8") as records:
-        rows = [{name.replace("_", " "): _short(record[name]) for name in names} for record in csv.DictReader(records)]
+    with (HERE.parent / "notebooks" / "results" / file).open(
+        newline="", encoding="utf-8"
+    ) as records:
+        rows = [
+            {name.replace("_", " "): _short(record[name]) for name in names}
+            for record in csv.DictReader(records)
+        ]
     return records_to_markdown(rows)
 
 
@@ -99,19 +127,34 @@ def _with_records(app, page, source):
 
 
 def _in_another_module(app, env, node, content):
-    """Link a name to where it is described: `BudgetPrune`, `BudgetedModel.session`, `ipforest.BudgetBoost`."""
+    """Link a name to where it is described: `BudgetPrune`, `ipforest.BudgetBoost`."""
     if node.get("refdomain") != "py":
         return None
     target, objects = node["reftarget"], env.get_domain("py").objects
-    kinds = ("class", "exception", "function")  # the names of methods are those of many classes
+    kinds = (
+        "class",
+        "exception",
+        "function",
+    )  # the names of methods are those of many classes
     found = [name for name in objects if "." in target and name.endswith(f".{target}")]
     if not found:
         last = target.rpartition(".")[2]
-        found = [name for name in objects if name.endswith(f".{last}") and objects[name].objtype in kinds]
+        found = [
+            name
+            for name in objects
+            if name.endswith(f".{last}") and objects[name].objtype in kinds
+        ]
     if not found:
         return None
     name = min(found, key=len)
-    return make_refnode(app.builder, node["refdoc"], objects[name].docname, objects[name].node_id, content, name)
+    return make_refnode(
+        app.builder,
+        node["refdoc"],
+        objects[name].docname,
+        objects[name].node_id,
+        content,
+        name,
+    )
 
 
 def _in_the_line(translator, node):
@@ -133,4 +176,4 @@ def setup(app):
     app.connect("missing-reference", _in_another_module)
     app.connect("autodoc-skip-member", _is_request)
     app.connect("autodoc-process-bases", _public_bases)
-    app.connect("autodoc-process-signature", _with_what_is_returned)
+    app.connect("autodoc-process-signature", _as_called)

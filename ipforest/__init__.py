@@ -15,6 +15,7 @@ table before them. The rest is in
 `ipforest.solvers`           the solvers by name, and `register_solver`
 `ipforest.session`           features bought one at a time
 `ipforest.rules`             what a fitted model orders and answers, as rules that a person can read
+`ipforest.reporting`         one page about a model; cross-validation at several budgets
 `ipforest.plotting`          error against cost, and trees, drawn
 `ipforest.datasets`          data sets with prices
 `formulations`               the integer programs as Pyomo models and as plain arrays, and your own

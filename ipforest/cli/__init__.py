@@ -179,11 +179,16 @@ def build_parser() -> ArgumentParser:
     """Describe all commands: each module has a DESCRIPTION, its options (`add`), and what it does (`run`)."""
     from ipforest.cli.options import Parser
 
-    parser = Parser(prog="ipforest", description="Prune tree ensembles to a feature budget, provably optimally.")
+    parser = Parser(
+        prog="ipforest",
+        description="Prune tree ensembles to a feature budget, provably optimally.",
+        epilog="`ipforest COMMAND --help` describes a command and its options.",
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in COMMANDS:
         module = import_module(f"ipforest.cli.{name}")
-        command = commands.add_parser(name, help=module.DESCRIPTION, description=module.DESCRIPTION)
+        in_short = module.DESCRIPTION.split(". ")[0].rstrip(".")
+        command = commands.add_parser(name, help=in_short, description=module.DESCRIPTION)
         command.set_defaults(run=module.run)
         command.add_argument("--json", action="store_true", help="print JSON in place of a table")
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")

@@ -15,7 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ipforest._internal.arrays import FloatArray
-from ipforest._internal.axes import Axes, axes_or_new, draw_line, finish, literal
+from ipforest._internal.axes import MARKERS, Axes, axes_or_new, draw_line, finish, literal
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import records_to_csv
 from ipforest.datasets import Dataset
@@ -108,7 +108,7 @@ class Comparison:
             axes.plot(*path, ".", color="0.75", markersize=2.5, label="every optimal pruning of one forest")
         for number, method in enumerate(self.methods):
             errors, spread = self.curve(method)
-            draw_line(axes, budgets, errors, f"C{number}", literal(method))
+            draw_line(axes, budgets, errors, f"C{number}", literal(method), MARKERS[number % len(MARKERS)])
             axes.fill_between(budgets, errors - spread, errors + spread, color=f"C{number}", alpha=0.2, linewidth=0)
         finish(axes, f"budget: average cost of an example ({literal(self.currency)})", "test error")
         title = f"{literal(self.data)}: means over {self.n_seeds} seeds, bands of one standard error"

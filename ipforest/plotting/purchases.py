@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,19 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._internal.axes import MAX_CLASSES, Axes, axes_or_new, finish, ink, literal, short
+from ipforest._internal.axes import (
+    MARKERS,
+    MAX_CLASSES,
+    Axes,
+    axes_or_new,
+    finish,
+    ink,
+    legend,
+    legend_above,
+    literal,
+    short,
+    short_for,
+)
 from ipforest._internal.examples import require_rows_in_order
 from ipforest.choosing.measures import confidence
 
@@ -22,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["draw_purchases", "draw_reliability", "plot_purchases", "plot_reliability", "plot_stops"]
 
 MAX_SHOWN = 15
-MAX_IN_A_ROW = 4
 RELIABILITY_BINS = 8
 
 
@@ -41,7 +53,8 @@ def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = 
     """
     bought, labels = model.acquired(X).sum(axis=1), model.predict(X)
     axes, bottom = axes_or_new(ax), np.zeros(int(bought.max()) + 1)
-    parts = {f"predicted {literal(short(label))}": labels == label for label in _most_predicted(model.classes_, labels)}
+    told = _most_predicted(model.classes_, labels)
+    parts = {f"predicted {name}": labels == label for name, label in zip(short_for(told.tolist()), told, strict=True)}
     rest = ~np.any([*parts.values()], axis=0)
     if len(parts) < model.classes_.size:
         parts["others"] = rest
@@ -50,6 +63,7 @@ def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = 
         axes.bar(np.arange(bottom.size), counts, bottom=bottom, label=name)
         bottom += counts
     finish(axes, "features bought", "examples")
+    legend_above(axes)
     axes.xaxis.get_major_locator().set_params(integer=True)
     return axes
 
@@ -88,7 +102,9 @@ def draw_purchases(axes: Axes, acquired: BoolArray, labels: Array | None, names:
     shown = order[acquired[:, order].any(axis=0)][:MAX_SHOWN]
     parts = {"all examples": np.ones(len(acquired), dtype=bool)}
     if labels is not None and (classes := np.unique(labels)).size <= MAX_CLASSES:
-        parts = {f"class {literal(short(label))}": labels == label for label in classes}
+        parts = {
+            f"class {name}": labels == label for name, label in zip(short_for(classes.tolist()), classes, strict=True)
+        }
     height = 0.8 / len(parts)
     for place, (label, rows) in enumerate(parts.items()):
         shares = acquired[rows][:, shown].mean(axis=0)
@@ -97,7 +113,7 @@ def draw_purchases(axes: Axes, acquired: BoolArray, labels: Array | None, names:
     axes.invert_yaxis()
     axes.set(xlabel="share of examples that buy it", xlim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=min(len(parts), MAX_IN_A_ROW))
+    legend_above(axes)
     return axes
 
 
@@ -150,7 +166,7 @@ def draw_reliability(
     """Draw `plot_reliability` of probabilities, shape (n_samples,), whether they came true, and features asked for."""
     axes.plot([0, 1], [0, 1], ":", color=ink(), label="perfectly calibrated")
     first = _pooled(asked, min_samples)
-    for low, high in zip(first, [*first[1:], None], strict=True):
+    for marker, low, high in zip(cycle(MARKERS), first, [*first[1:], None], strict=False):
         here = (asked >= low) & (asked < (np.inf if high is None else high))
         most = int(asked[here].max())
         features = f"{int(asked[here].min())} to {most}" if most > asked[here].min() else f"{most}"
@@ -163,11 +179,12 @@ def draw_reliability(
             pos_label=True,
             name=f"{features} {unit}: {int(here.sum())} examples",
             ref_line=False,
+            marker=marker,
             ax=axes,
         )
     axes.set(xlabel="predicted probability", ylabel="share that came true", xlim=(0, 1), ylim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize="small")
+    legend(axes, fontsize="small")
     return axes
 
 

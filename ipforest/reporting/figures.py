@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from sklearn.metrics import roc_curve
 
 from ipforest._internal.arrays import Array, BoolArray
-from ipforest._internal.axes import Axes, ink, literal, short, show_budget
+from ipforest._internal.axes import Axes, ink, legend, literal, short, show_budget
 from ipforest._internal.words import plain
 from ipforest.choosing.measures import confidence
 from ipforest.plotting.purchases import draw_purchases, draw_reliability
@@ -119,7 +119,7 @@ def _roc(axes: Axes, answered: Answered, classes: Array) -> None:
     axes.plot([0, 1], [0, 1], color="0.7", linestyle="--", linewidth=1)
     axes.set(xlabel="1 - specificity", ylabel="sensitivity", xlim=(0, 1), ylim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="lower right", frameon=False)
+    legend(axes, loc="lower right")
 
 
 def _costs(axes: Axes, answered: Answered, budget: float | None) -> None:
@@ -133,7 +133,7 @@ def _costs(axes: Axes, answered: Answered, budget: float | None) -> None:
     axes.set(xlabel="cost", ylabel="examples")
     axes.set_xlim(0, None if values[-1] else 1)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    legend(axes)
 
 
 def _budgets(axes: Axes, budgets: list[tuple[float, float, float]], name: str, budget: float | None) -> None:
@@ -146,4 +146,4 @@ def _budgets(axes: Axes, budgets: list[tuple[float, float, float]], name: str, b
     axes.set(xlabel="mean cost", ylabel=name)
     axes.set_xlim(left=0)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    legend(axes)

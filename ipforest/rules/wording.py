@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ipforest._internal.words import listed
+from ipforest._internal.words import listed, plain
 from ipforest.rules.conditions import in_words
 from ipforest.rules.steps import Step
 from ipforest.session import Seller
@@ -120,7 +120,7 @@ def _conditions(steps: tuple[Step, ...], seller: Seller) -> list[str]:
     words = [f"if {in_words(step.clauses, seller)}" if step.clauses else "in other cases" for step in steps]
     told = [place for place, step in enumerate(steps) if step.clauses]
     if told and sum(map(len, steps[told[-1]].clauses)) > 1:
-        words = ["without a condition" if word == "in other cases" else word for word in words]
+        words = ["in cases that no condition tells apart" if word == "in other cases" else word for word in words]
         words[told[-1]] = "otherwise"
     return words
 
@@ -138,7 +138,7 @@ def _does(step: Step) -> str:
 
 def _answer(step: Step) -> str:
     if isinstance(step.answer, float) and np.isnan(step.probability):
-        return f"{step.answer:.4g}"
+        return plain(step.answer)
     return f"{step.answer}" + ("" if np.isnan(step.probability) else f" ({step.probability:.0%})")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
+from ipforest._internal.words import plain
 from ipforest.choosing.class_costs import label_losses
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.session import Seller, Sessions
@@ -124,7 +125,7 @@ class EarlyExitPolicy:
         sure = sureness(self._trees, inner, rows, outputs, self._class_costs)[0]
         state = margin_in_words(sure, self._class_costs)
         if outputs.shape[1] == 1:
-            state = f"the targets that the trees may come to are {-sure:.4g} apart"
+            state = f"the targets that the trees may come to are {plain(-sure)} apart"
         return f"{state}; {self._trees.reason(inner, row, in_words)}"
 
     def _split(self, progress: Progress) -> tuple[Progress, _Place]:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, read_only
+from ipforest._internal.words import plain
 from ipforest.costs import FeatureCosts
 from ipforest.walks import RuleTables
 from ipforest.walks.labels import expected_costs
@@ -149,7 +150,7 @@ def margin_in_words(lead: float, class_costs: FloatArray | None) -> str:
     """Say how far apart the two likeliest classes are, or, with class costs, the two cheapest labels; see `margin`."""
     if class_costs is None:
         return f"the two likeliest classes are {lead:.3f} apart"
-    return f"the two cheapest labels are {lead:.4g} apart in expected cost"
+    return f"the two cheapest labels are {plain(lead)} apart in expected cost"
 
 
 class FittedRule(Protocol):

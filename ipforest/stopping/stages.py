@@ -15,6 +15,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
+from ipforest._internal.words import plain
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -493,7 +494,7 @@ class StagesInOrder:
         named = f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it"
         if self.answer(progress, rows).shape[1] > 1:
             return f"{named}; {margin_in_words(signal, self._class_costs)}"
-        return f"{named}; the last stage moved the answer by {signal:.4g}" if self._depth[stage] else named
+        return f"{named}; the last stage moved the answer by {plain(signal)}" if self._depth[stage] else named
 
     def paths_of(self, X: Array, y: Array, loss: Loss, answers: StageOutputs | None = None) -> StoppingPaths:
         """Note what examples see, and which units they buy, when no example stops.

@@ -31,7 +31,7 @@ from ipforest._internal.json_text import read_json
 from ipforest._internal.measured_numbers import as_decimal
 from ipforest._internal.rational import as_fraction, nonnegative_fraction
 from ipforest._internal.records import records_to_csv
-from ipforest._internal.words import as_given
+from ipforest._internal.words import as_given, plain
 from ipforest.costs import NO_GROUP, FeatureCosts
 from ipforest.tabular.name_matching import closest, folded, matched_names
 from ipforest.tabular.numerals import is_written_number, notations
@@ -111,9 +111,12 @@ class PriceList:
         for row in self.rows:
             first = first_of_group.setdefault(row.group, row) if row.group is not None else row
             if row.discount != first.discount:
+                expected, got = as_given(first.discount), as_given(row.discount)
+                if got == expected:
+                    got += f" (they differ by {plain(float(abs(row.discount - first.discount)))}: round the prices)"
                 raise ValueError(
-                    f"{row.where}: expected the discount of group {row.group!r}, {as_given(first.discount)} as in "
-                    f"{first.where}, got {as_given(row.discount)}"
+                    f"{row.where}: expected the discount of group {row.group!r}, {expected} as in "
+                    f"{first.where}, got {got}"
                 )
 
     def _check_spelling_of_groups(self) -> None:

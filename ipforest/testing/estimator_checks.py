@@ -54,7 +54,8 @@ def check_budgeted_estimator(estimator: BudgetedModel) -> Iterator[tuple[str, Ch
 
     They fit it to 160 examples of six features, of which one is free and four pay fees of groups, and compare what a
     table is told with what one example is told that buys one unit after another, what is paid with the prices of what
-    is bought, and models of several budgets with each other. Values that are not bought must not matter.
+    is bought, and models of several budgets with each other, from 0 on: one must cost nothing. Values that are not
+    bought must not matter.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ipforest._internal.arrays import one_line
+from ipforest._internal.words import plain
 from ipforest.session import Purchase
 from ipforest.ward.patients import ABSENT, MISSING_RESULT, RESULT, Patient, Refused, Ward
 
@@ -230,12 +231,15 @@ class _Pages:
         from flask import request
 
         patient = self._patient(number)
+        fields = {
+            unit.index: [f"value-{unit.index}-{at}" for at, _ in enumerate(unit.features)] for unit in patient.orders
+        }
+        asked = {name for names in fields.values() for name in names}
+        if any(name.startswith("value-") and name not in asked and text for name, text in request.form.items()):
+            return self._too_late(patient)
         told = {
-            unit.index: (
-                request.form.get(f"state-{unit.index}", RESULT),
-                [request.form.get(f"value-{unit.index}-{at}", "") for at, _ in enumerate(unit.features)],
-            )
-            for unit in patient.orders
+            unit: (request.form.get(f"state-{unit}", RESULT), [request.form.get(name, "") for name in names])
+            for unit, names in fields.items()
         }
         try:
             self._ward.tell(patient, told)
@@ -245,8 +249,17 @@ class _Pages:
         return self._to(patient)
 
     def _undo(self, number: int) -> Any:
+        from flask import request
+
         patient = self._patient(number)
+        if request.form.get("told", type=int) != len(patient.session.ledger):
+            return self._too_late(patient)
         self._ward.undo(patient)
+        return self._to(patient)
+
+    def _too_late(self, patient: Patient) -> Any:
+        """Refuse a form that was shown before the last change: of another tab, or sent twice."""
+        patient.note = "Nothing was changed: the session had gone on since that form was shown."
         return self._to(patient)
 
     def _discharge(self, number: int) -> Any:
@@ -287,4 +300,4 @@ class _Pages:
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else f"{value}"
+    return plain(value, 6) if isinstance(value, float) else f"{value}"

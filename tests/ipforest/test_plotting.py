@@ -129,6 +129,7 @@ def test_methods_are_compared_by_test_error() -> None:
     ]
     axes = Comparison("wine", "features", tuple(outcomes)).plot()
     lines = {line.get_label(): line.get_xydata() for line in axes.lines}
+    assert len({line.get_marker() for line in axes.lines}) == 2
     np.testing.assert_allclose(lines["ours"], [[1, 0.11], [2, 0.11]])
     np.testing.assert_allclose(lines["theirs"], [[1, 0.21], [2, 0.21]])
     band = axes.collections[0].get_paths()[0].vertices[:, 1]
@@ -256,6 +257,25 @@ def test_purchases_are_shares_of_each_class(stopping) -> None:
     assert axes.get_yticklabels()[0].get_text() == f"feature {most}"
     axes.figure.canvas.draw()
     assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1  # above the bars, not on them
+
+
+@pytest.mark.parametrize("n_classes", [2, 10])
+def test_the_legend_of_bars_is_above_them_and_on_the_page(n_classes) -> None:
+    labels = np.array([f"a class with a rather long name, number {label}" for label in range(n_classes)])
+    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    draw_purchases(axes, np.ones((n_classes, 2), dtype=bool), labels, ["one feature of a long name", "two"])
+    figure.canvas.draw()
+    legend, page = axes.get_legend().get_window_extent(), figure.bbox
+    assert len(texts(axes)) == n_classes
+    assert legend.y0 >= axes.get_window_extent().y1
+    assert page.x0 <= legend.x0 < legend.x1 <= page.x1
+    assert axes.get_window_extent().height > page.height / 2
+
+
+def test_classes_whose_short_names_are_the_same_stay_apart() -> None:
+    labels = np.array([f"a common beginning, {middle}, and a common end of names" for middle in ("part", "half")])
+    axes = draw_purchases(plt.subplots()[1], np.ones((2, 2), dtype=bool), labels, ["x", "y"])
+    assert texts(axes) == [f"class {label}" for label in sorted(labels)]
 
 
 @pytest.mark.parametrize("settings", [{}, {"class_costs": [[0, 3], [1, 0]]}])

@@ -400,3 +400,10 @@ def test_columns_that_may_be_groups_are_not_passed_over_without_a_word(write) ->
         assert read_prices(write(text.format("panel"))).rows[1].group is None
     with pytest.raises(ValueError, match="expected cost_in_group with group 'A'"):
         read_prices(write(text.format("group")))
+
+
+def test_discounts_that_differ_in_late_digits(write) -> None:
+    prices = write("feature,cost,cost_in_group,group\na,0.30000000000000004,0.1,A\nb,1.2,1,A\n")
+    message = "'A', 0.2 as in .*, got 0.2 (they differ by 4e-17: round the prices)"
+    with pytest.raises(ValueError, match=re.escape(message).replace(r"\.\*", ".*")):
+        read_prices(prices)

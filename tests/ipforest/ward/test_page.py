@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from wards import clinic_model, ward_of
 
 from ipforest import BudgetedPipeline, BudgetPrune, FeatureCosts
-from ipforest.ward.page import HEADERS, create_app
+from ipforest.ward.page import HEADERS, _shown, create_app
 from ipforest.ward.patients import Ward
 
 TOKEN, PORT = "a-secret-of-this-run", 8123
@@ -58,6 +58,9 @@ class Page:
         typed = {field: values.get(label, "") for label, field in asked.items()}
         states = {f"state-{field.split('-')[1]}": state for field in asked.values()}
         return self.post(f"patients/{number}", typed | states)
+
+    def undo(self, number: int) -> Any:
+        return self.post(f"patients/{number}/undo", {"told": f"{len(self.ward.patients[number].session.ledger)}"})
 
 
 @pytest.fixture(scope="module")
@@ -129,13 +132,28 @@ def test_what_was_typed_last_is_taken_back(page: Page) -> None:
     before = page.ward.patients[number].session.to_json()
     page.enter(number, {**VALUES, "age": "30", "crp": "3", "ldl": "90", "pain": "none"})
     assert page.ward.patients[number].session.to_json() != before
-    page.post(f"patients/{number}/undo")
+    page.undo(number)
     assert page.ward.patients[number].session.to_json() == before
     assert "Taken back: " in page.get(f"patients/{number}").text
     for _ in range(2):
-        page.post(f"patients/{number}/undo")
+        page.undo(number)
     assert "There is nothing to take back." in page.get(f"patients/{number}").text
     assert page.ward.patients[number].session.ledger == ()
+
+
+def test_forms_of_another_tab_or_sent_twice_change_nothing(page: Page) -> None:
+    number = page.admit()
+    shown = page.asked(number)
+    for _ in range(2):
+        page.enter(number, VALUES)
+    before = page.ward.patients[number].session.to_json()
+    page.post(f"patients/{number}", {field: VALUES[label] for label, field in shown.items()})
+    assert "Nothing was changed" in page.get(f"patients/{number}").text
+    assert page.ward.patients[number].session.to_json() == before
+    for _ in range(2):
+        page.post(f"patients/{number}/undo", {"told": "2"})
+    assert len(page.ward.patients[number].session.ledger) == 1
+    assert "Nothing was changed" in page.get(f"patients/{number}").text
 
 
 def test_what_could_not_be_had_is_not_charged_and_what_was_done_is(page: Page) -> None:
@@ -226,7 +244,7 @@ def test_a_round_is_ordered_together_and_its_results_come_one_by_one(late: Budge
     assert f'{first} <span class="round">round 1</span>' in page.get(f"patients/{number}").text
     bad = page.enter(number, {second: "x"})
     assert bad.status_code == 422
-    page.post(f"patients/{number}/undo")
+    page.undo(number)
     assert [*page.asked(number)] == [first, second]
     page.enter(number, VALUES)
     assert page.ward.patients[number].session.round() == ()
@@ -296,6 +314,16 @@ def test_what_is_known_is_free_and_a_limit_is_kept(page: Page) -> None:
         assert answer.status_code == 422
         assert message in answer.text
         assert 'value="Eve"' in answer.text
+
+
+def test_large_numbers_are_written_without_a_power_of_ten() -> None:
+    assert [_shown(value) for value in (2116398.4, 0.5, 40.123456, "yes", 7)] == [
+        "2116398",
+        "0.5",
+        "40.1235",
+        "yes",
+        "7",
+    ]
 
 
 def test_names_are_text(page: Page) -> None:
