@@ -189,7 +189,7 @@ def test_prunings_are_prunings_each_with_a_parameter() -> None:
     model = Placing(RandomForestClassifier(3, max_depth=3, random_state=0), random_state=0)
     with pytest.raises(TypeError, match="_choose_pruning: expected to get a Pruning, got int"):
         model.fit(X, y)
-    instance = model.instance_
+    instance = CostComplexity(model.estimator, random_state=0).fit(X, y).instance_
     whole = Pruning(np.ones(instance.internal_nodes.size, dtype=bool))
     with pytest.raises(ValueError, match="parameters: expected one for each of 2 prunings, got 1"):
         PruningSequence.of(instance, [whole, whole], [0])
