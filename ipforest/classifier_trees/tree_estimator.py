@@ -330,7 +330,7 @@ def check_class_weight(class_weight: Any, name: str) -> None:
     if isinstance(class_weight, dict):
         for label, weight in class_weight.items():
             check_not_negative(weight, f"{name} of {label!r}")
-    elif class_weight is not None and class_weight != "balanced":
+    elif class_weight is not None and not (isinstance(class_weight, str) and class_weight == "balanced"):
         raise ValueError(f"{name}: expected None, 'balanced' or a dict, got {class_weight!r}")
 
 
