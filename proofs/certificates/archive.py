@@ -106,9 +106,8 @@ def write_archive(path: str | Path, header: Mapping[str, Any], arrays: Mapping[s
 
     def write(unfinished: Path) -> None:
         with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(
-                zipfile.ZipInfo("header.json"), text
-            )  # without the time, so that equal files have equal bytes
+            timeless = zipfile.ZipInfo("header.json")  # so that equal files have equal bytes
+            archive.writestr(timeless, text)
             for name, values in arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
