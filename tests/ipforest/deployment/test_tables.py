@@ -65,6 +65,7 @@ def test_the_reader_takes_rows_of_words(estimator: Any) -> None:
     np.testing.assert_array_equal(bought, model.acquired(others))
 
 
+@pytest.mark.slow
 def test_words_that_are_handed_on_to_an_estimator_of_categories_are_read() -> None:
     frame, others = (table(n, seed).drop(columns="lab") for n, seed in ((300, 0), (200, 1)))
     others.loc[:9, "ecg"] = np.nan

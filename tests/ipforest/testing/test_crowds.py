@@ -177,6 +177,7 @@ def test_a_study_finds_a_lambda_of_nine_digits():
     assert any(checks.prunings_have_points(program, problem) is not None for problem in telling(program))
 
 
+@pytest.mark.slow
 def test_a_study_looks_for_fractional_vertices_where_six_trees_share_a_unit():
     def needs(model, data):
         model.needs = pyo.ConstraintList()

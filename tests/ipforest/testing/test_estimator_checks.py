@@ -211,7 +211,12 @@ def test_estimators_of_this_package_pass(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "estimator", [CheapestFeatures(), BudgetPrune(RandomForestClassifier(10)), EarlyExit(RandomForestClassifier(10))]
+    "estimator",
+    [
+        CheapestFeatures(),
+        pytest.param(BudgetPrune(RandomForestClassifier(10)), marks=pytest.mark.slow),
+        EarlyExit(RandomForestClassifier(10)),
+    ],
 )
 def test_right_estimators_pass(estimator: Any) -> None:
     for _, check in check_budgeted_estimator(estimator):
