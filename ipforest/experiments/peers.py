@@ -173,11 +173,11 @@ def forward_forest(task: Task) -> Iterator[Option]:
 def _forests_on_features(task: Task, order_of: Callable[[Any], IntArray]) -> Iterator[Option]:
     parts = task.parts
     for max_features in task.max_features:
-        fitted = partial(task.trained, _with_best_leaves, task.forest(max_features=max_features), task.leaf_sizes)
-        order = order_of(fitted(parts.X_train, parts.y_train))
+        fit = partial(_with_best_leaves, task.forest(max_features=max_features), task.leaf_sizes)
+        order = order_of(task.trained(fit, parts.X_train, parts.y_train))
         for k in _sizes(order.size):
             columns = np.sort(order[:k])
-            forest = fitted(parts.X_train[:, columns], parts.y_train)
+            forest = task.trained(fit, parts.X_train[:, columns], parts.y_train)
             yield whole(Forest.from_sklearn(forest), task, columns)
 
 

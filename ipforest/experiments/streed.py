@@ -20,11 +20,17 @@ N_THRESHOLDS = 5
 
 
 def optimal_tree(
-    X: Array, y: IntArray, costs: FeatureCosts, class_costs: FloatArray, depth: int, time_limit: float, seed: int
+    X: Array,
+    y: IntArray,
+    costs: FeatureCosts,
+    class_costs: FloatArray,
+    depth: int,
+    time_limit: float,
+    seed: int,
+    *,
+    tune: bool = True,
 ) -> Forest:
-    """Train the tree of least cost of tests and mistakes together, of a size that is chosen by cross-validation.
-
-    It knows groups, but no delays.
+    """Train the tree of least cost of tests and mistakes together; it knows groups, but no delays.
 
     Parameters
     ----------
@@ -38,6 +44,8 @@ def optimal_tree(
     time_limit : float
         In seconds.
     seed : int
+    tune : bool, default=True
+        Whether the size of the tree is chosen by cross-validation.
 
     Returns
     -------
@@ -56,7 +64,7 @@ def optimal_tree(
         for feature, end in enumerate(ends)
         if cuts[feature]
     ]
-    model = STreeDCostSensitiveClassifier(max_depth=depth, hyper_tune=True, time_limit=time_limit, random_seed=seed)
+    model = STreeDCostSensitiveClassifier(max_depth=depth, hyper_tune=tune, time_limit=time_limit, random_seed=seed)
     model.fit(binary, y, CostSpecifier(class_costs.tolist(), prices))
     return _as_forest(model.get_tree(), tests, X.shape[1], class_costs.shape[0])
 

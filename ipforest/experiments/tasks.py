@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -37,6 +37,7 @@ N_LEVELS = 100
 
 RULES = (ThresholdStopping(), OptimalStopping())
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -116,7 +117,7 @@ class Task:
         usual = {"n_estimators": self.n_trees, "max_features": self.max_features[0], "random_state": self.seed}
         return self.either(RandomForestClassifier, RandomForestRegressor)(**{**usual, **settings})
 
-    def trained(self, fit: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
+    def trained(self, fit: Callable[P, T], *arguments: P.args, **settings: P.kwargs) -> T:
         """Call what trains a model, and count its time."""
         with self.training.running():
             return fit(*arguments, **settings)

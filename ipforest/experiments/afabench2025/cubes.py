@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.inspection import permutation_importance
 
 from ipforest import datasets
 from ipforest.costs import FeatureCosts
@@ -37,7 +35,7 @@ from ipforest.experiments.neural_acquisition import (
 )
 from ipforest.experiments.options import Option, choose, in_sessions
 from ipforest.experiments.parts import Parts
-from ipforest.experiments.peers import streed_trees
+from ipforest.experiments.peers import streed_trees, untrained_lightgbm
 from ipforest.experiments.rows import grouped, panels, standard_error
 from ipforest.experiments.tasks import Task, whole
 from ipforest.frontiers.budget_forest import BudgetForest
@@ -65,7 +63,7 @@ PRICES = (0.4, 0.3, 0.2, 0.15, 0.1, 0.06, 0.03, 0.01)
 """What a unit of price weighs compared with log loss, within hard and soft budgets."""
 
 FRONT_ENDS: Mapping[str, type[JointFrontier]] = {"BudgetForest": BudgetForest, "BudgetedClassifier": BudgetedClassifier}
-STATIC, COAI, AACO, STREED = "static, forward selection", "CoAI-like", "AACO", "STreeD"
+STATIC, COAI, AACO, STREED = "static, forward selection", "CoAI", "AACO", "STreeD"
 GDFS, DIME, EXACT = "GDFS", "DIME", "exact information"
 
 Open = Callable[..., Sessions]
@@ -74,8 +72,9 @@ Open = Callable[..., Sessions]
 def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per data set, method and seed; the benchmark's own splits are there where the data folder has them."""
     named, n_seeds, size = (("CUBE",), 1, 400) if quick else ((*DATA, *splits()), N_SEEDS, N_TRAINING)
-    optional = [*([STREED] if find_spec("pystreed") else []), *([GDFS, DIME] if find_spec("torch") else [])]
-    methods = ["BudgetForest", COAI, STATIC, AACO, "BudgetedClassifier", *optional, EXACT]
+    needs = {COAI: "lightgbm", STREED: "pystreed", GDFS: "torch", DIME: "torch"}
+    optional = [method for method, package in needs.items() if find_spec(package)]
+    methods = ["BudgetForest", STATIC, AACO, "BudgetedClassifier", *optional, EXACT]
     return [
         {"data": name, "method": method, "training": size, "seed": seed + number}
         for number in range(n_seeds)
@@ -136,13 +135,11 @@ def _static(task: Task) -> Measured:
 
 
 def _coai(task: Task) -> Measured:
-    """Retrain on the set of features whose importance in a boosted model is largest in all within the budget."""
+    """Retrain on the set of features that is worth most to a boosted model, in Shapley values, within the budget."""
     parts, purchases = task.parts, Purchases.of(task.costs)
-    model = HistGradientBoostingClassifier(random_state=task.seed).fit(parts.X_train, parts.y_train)
-    found = permutation_importance(
-        model, parts.X_validation, parts.y_validation, scoring="neg_log_loss", n_repeats=3, random_state=task.seed
-    )
-    gains = purchases.columns @ found.importances_mean
+    model = untrained_lightgbm(task).fit(parts.X_train, parts.y_train)
+    values = model.predict(parts.X_train, pred_contrib=True).reshape(len(parts.X_train), -1, task.costs.n_features + 1)
+    gains = purchases.columns @ np.abs(values[:, :, :-1]).sum(axis=(0, 1))
     options = []
     for bought in subsets_worth_their_price(gains, purchases.prices, BUDGETS):
         columns = np.flatnonzero(purchases.columns[bought].any(axis=0))
