@@ -2,7 +2,7 @@
 
 `MaskedClassifier` predicts from any subset of the features. `ConditionedOracle` (AACO) asks what the nearest neighbours
 would have gained from more features: M. Valancius, M. Lennon, J. Oliva, "Acquisition Conditioned Oracle for Nongreedy
-Active Feature Acquisition", ICML 2024. `subsets_worth_their_price` is in the manner of CoAI: G. Erion et al., "A
+Active Feature Acquisition", ICML 2024. `features_worth_their_price` is the choice of CoAI: G. Erion et al., "A
 cost-aware framework for the development of AI models for healthcare applications", Nature Biomedical Engineering 2022.
 """
 
@@ -284,24 +284,32 @@ def bought_one_by_one(
             orders[row].append(purchase)
 
 
-def subsets_worth_their_price(gains: FloatArray, prices: FloatArray, budgets: Sequence[float]) -> list[BoolArray]:
-    """Find for each budget the set of purchases of most gain in all that is within it: a knapsack, solved exactly.
+def features_worth_their_price(gains: FloatArray, costs: FeatureCosts, budgets: Sequence[float]) -> list[BoolArray]:
+    """Find for each budget the set of features of most gain in all that is within it: a knapsack, solved exactly.
+
+    The fee of a group is in it once.
 
     Parameters
     ----------
-    gains : ndarray of float64, shape (n_purchases,)
-        What each purchase is worth to some model.
-    prices : ndarray of float64, shape (n_purchases,)
+    gains : ndarray of float64, shape (n_features,)
+        What each feature is worth to some model.
+    costs : FeatureCosts
     budgets : sequence of float
 
     Returns
     -------
-    list of ndarray of bool, shape (n_purchases,)
+    list of ndarray of bool, shape (n_features,)
     """
-    worth = np.maximum(gains, 0.0)
+    n_groups = len(costs.group_fees)
+    worth = np.append(np.maximum(gains, 0.0), np.zeros(n_groups))
+    prices = np.append(costs.float_prices, np.asarray(costs.group_fees, dtype=np.float64))
+    grouped = np.flatnonzero(costs.groups != NO_GROUP)
+    needs_fee = np.zeros((grouped.size, worth.size))
+    needs_fee[np.arange(grouped.size), grouped] = 1
+    needs_fee[np.arange(grouped.size), gains.size + costs.groups[grouped]] = -1
     found = []
     for budget in budgets:
-        within = LinearConstraint(prices[None], ub=budget + 1e-9)
-        solved = milp(-worth, constraints=within, integrality=np.ones_like(worth), bounds=Bounds(0, 1))
-        found.append((np.round(solved.x) > 0) & (gains > 0))
+        rules = [LinearConstraint(prices[None], ub=budget + 1e-9), LinearConstraint(needs_fee, ub=0)]
+        solved = milp(-worth, constraints=rules, integrality=np.ones_like(worth), bounds=Bounds(0, 1))
+        found.append((np.round(solved.x[: gains.size]) > 0) & (gains > 0))
     return found

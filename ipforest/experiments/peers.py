@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from inspect import signature
 from itertools import product
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ipforest._internal.arrays import Array, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
+from ipforest.experiments.acquisition import features_worth_their_price
 from ipforest.experiments.options import Option
 from ipforest.experiments.streed import optimal_tree
 from ipforest.experiments.tasks import PATIENCE, Task, prefixes, stopped, trains_with, whole
@@ -192,20 +193,36 @@ def _with_best_leaves(forest: Any, leaf_sizes: Sequence[int], X: Array, y: Array
 @trains_with("lightgbm")
 def selected_lightgbm(task: Task) -> Iterator[Option]:
     """LightGBM retrained on its k most important features per price."""
-    return _boosted_on_features(task, _importance_order(task), _lightgbm)
+    return _boosted_in_order(task, _importance_order(task), _lightgbm)
+
+
+@trains_with("lightgbm")
+def coai(task: Task) -> Iterator[Option]:
+    """CoAI: LightGBM retrained on the features of most Shapley value in all, one set for each budget."""
+    found = features_worth_their_price(shapley_gains(task), task.costs, task.budgets)
+    sets = {tuple(np.flatnonzero(each).tolist()): None for each in found if each.any()}
+    return _boosted_on(task, map(np.array, sets), _lightgbm)
+
+
+def shapley_gains(task: Task) -> FloatArray:
+    """Sum for each feature the sizes of its Shapley values on the training examples, of boosting that sees all."""
+    X, shape = task.parts.X_train, (len(task.parts.X_train), -1, task.costs.n_features + 1)
+    model = task.trained(untrained_lightgbm(task).fit, X, task.parts.y_train)
+    gains: FloatArray = np.abs(model.predict(X, pred_contrib=True).reshape(shape)[:, :, :-1]).sum(axis=(0, 1))
+    return gains
 
 
 @trains_with("lightgbm")
 def forward_lightgbm(task: Task) -> Iterator[Option]:
     """LightGBM retrained on features found by forward selection."""
     quick = untrained_lightgbm(task, n_estimators=FORWARD_TREES, learning_rate=RATES[-1], num_leaves=LEAVES[0])
-    return _boosted_on_features(task, task.trained(_forward_order, task, quick), _lightgbm)
+    return _boosted_in_order(task, task.trained(_forward_order, task, quick), _lightgbm)
 
 
 @trains_with("lightgbm", "xgboost")
 def selected_xgboost(task: Task) -> Iterator[Option]:
     """XGBoost retrained on the features that LightGBM finds most important per price."""
-    return _boosted_on_features(task, _importance_order(task), _xgboost)
+    return _boosted_in_order(task, _importance_order(task), _xgboost)
 
 
 def _importance_order(task: Task) -> IntArray:
@@ -214,9 +231,12 @@ def _importance_order(task: Task) -> IntArray:
     return _by_importance(task, fitted.feature_importances_)
 
 
-def _boosted_on_features(task: Task, order: IntArray, train: Callable[..., BoostedTrees]) -> Iterator[Option]:
-    for k, rate in product(_sizes(order.size), RATES):
-        columns = np.sort(order[:k])
+def _boosted_in_order(task: Task, order: IntArray, train: Callable[..., BoostedTrees]) -> Iterator[Option]:
+    return _boosted_on(task, (np.sort(order[:k]) for k in _sizes(order.size)), train)
+
+
+def _boosted_on(task: Task, sets: Iterable[IntArray], train: Callable[..., BoostedTrees]) -> Iterator[Option]:
+    for columns, rate in product(sets, RATES):
         yield from prefixes(train(task, rate, columns), task, columns)
 
 

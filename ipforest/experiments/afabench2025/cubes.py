@@ -22,7 +22,7 @@ from ipforest.experiments.acquisition import (
     ConditionedOracle,
     MaskedClassifier,
     Purchases,
-    subsets_worth_their_price,
+    features_worth_their_price,
 )
 from ipforest.experiments.cube_distributions import DISTRIBUTIONS, N_CONTEXTS
 from ipforest.experiments.exact_information import ExactInformation
@@ -35,7 +35,7 @@ from ipforest.experiments.neural_acquisition import (
 )
 from ipforest.experiments.options import Option, choose, in_sessions
 from ipforest.experiments.parts import Parts
-from ipforest.experiments.peers import streed_trees, untrained_lightgbm
+from ipforest.experiments.peers import shapley_gains, streed_trees
 from ipforest.experiments.rows import grouped, panels, standard_error
 from ipforest.experiments.tasks import Task, whole
 from ipforest.frontiers.budget_forest import BudgetForest
@@ -135,15 +135,11 @@ def _static(task: Task) -> Measured:
 
 
 def _coai(task: Task) -> Measured:
-    """Retrain on the set of features that is worth most to a boosted model, in Shapley values, within the budget."""
-    parts, purchases = task.parts, Purchases.of(task.costs)
-    model = untrained_lightgbm(task).fit(parts.X_train, parts.y_train)
-    values = model.predict(parts.X_train, pred_contrib=True).reshape(len(parts.X_train), -1, task.costs.n_features + 1)
-    gains = purchases.columns @ np.abs(values[:, :, :-1]).sum(axis=(0, 1))
+    """Retrain a forest on the features of most Shapley value in all within the budget."""
     options = []
-    for bought in subsets_worth_their_price(gains, purchases.prices, BUDGETS):
-        columns = np.flatnonzero(purchases.columns[bought].any(axis=0))
-        fitted = task.forest().fit(parts.X_train[:, columns], parts.y_train)
+    for bought in features_worth_their_price(shapley_gains(task), task.costs, BUDGETS):
+        columns = np.flatnonzero(bought)
+        fitted = task.forest().fit(task.parts.X_train[:, columns], task.parts.y_train)
         options.append(whole(Forest.from_sklearn(fitted), task, columns))
     return {HARD: options, SOFT: options}
 

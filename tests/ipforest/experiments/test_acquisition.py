@@ -10,7 +10,7 @@ from ipforest import FeatureCosts, datasets
 from ipforest._internal.arrays import save_arrays
 from ipforest.datasets.tables import Tables
 from ipforest.experiments import acquisition, catalogue, methods
-from ipforest.experiments.acquisition import ConditionedOracle, MaskedClassifier, Purchases, subsets_worth_their_price
+from ipforest.experiments.acquisition import ConditionedOracle, MaskedClassifier, Purchases, features_worth_their_price
 from ipforest.experiments.afabench2025 import cubes
 
 
@@ -24,11 +24,12 @@ def test_a_group_without_prices_is_one_purchase() -> None:
 
 def test_no_set_within_the_budget_is_worth_more() -> None:
     rng = np.random.default_rng(0)
-    gains, prices = rng.normal(0.3, 1, 7), rng.uniform(0.5, 3, 7)
+    gains, prices = rng.normal(0.3, 1, 7), rng.integers(0, 4, 7).tolist()
+    costs = FeatureCosts(prices, groups=[0, 0, 0, 1, 1, -1, -1], group_fees=[1, 2])
     everything = np.array(list(product([False, True], repeat=7)))
-    for budget, found in zip((0.1, 2.0, 5.0), subsets_worth_their_price(gains, prices, (0.1, 2.0, 5.0)), strict=True):
-        affordable = everything[everything @ prices <= budget]
-        assert found @ prices <= budget + 1e-9
+    for budget, found in zip((0, 2, 5), features_worth_their_price(gains, costs, (0, 2, 5)), strict=True):
+        affordable = everything[costs.cost_of(everything) <= budget]
+        assert costs.cost_of(found[None])[0] <= budget
         assert found @ gains == pytest.approx((affordable @ gains).max())
 
 
