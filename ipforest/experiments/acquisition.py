@@ -48,6 +48,11 @@ class Purchases:
     columns: BoolArray
     prices: FloatArray
 
+    @staticmethod
+    def expressible(costs: FeatureCosts) -> bool:
+        """Tell whether groups have no prices but their fee, so that what a purchase costs depends on no other."""
+        return not (costs.float_prices[costs.groups != NO_GROUP] > 0).any()
+
     @classmethod
     def of(cls, costs: FeatureCosts) -> Purchases:
         """List the purchases of a price list whose groups have no prices but their fee.
@@ -57,8 +62,7 @@ class Purchases:
         ValueError
             A feature of a group costs something in addition to the fee.
         """
-        prices = costs.float_prices
-        if (prices[costs.groups != NO_GROUP] > 0).any():
+        if not cls.expressible(costs):
             raise ValueError(
                 "costs: expected groups whose features cost nothing in addition to the fee, got features with prices"
             )

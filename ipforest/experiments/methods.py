@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from ipforest._internal.arrays import evenly_spread
+from ipforest.experiments.acquisition_peers import dime, gdfs
 from ipforest.experiments.options import (
     Option,
     between,
@@ -132,6 +133,8 @@ METHODS: Mapping[str, Method | JointFrontier] = {
     "BudgetRF": budget_rf,
     "GreedyMiser": greedy_miser,
     "STreeD": streed,
+    "GDFS": gdfs,
+    "DIME": dime,
     "BudgetPrune": budget_prune,
     "CEGB early exit": cegb_early_exit,
     "NestedCascade": nested_cascade,

@@ -24,6 +24,7 @@ from ipforest.experiments.acquisition import (
     Purchases,
     features_worth_their_price,
 )
+from ipforest.experiments.acquisition_peers import HARD_PRICE, PRICES
 from ipforest.experiments.cube_distributions import DISTRIBUTIONS, N_CONTEXTS
 from ipforest.experiments.exact_information import ExactInformation
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
@@ -58,10 +59,6 @@ SPLIT = "afabench-"
 
 N_TREES = 50
 HARD, SOFT = "hard", "soft"
-HARD_PRICE = 0.05
-PRICES = (0.4, 0.3, 0.2, 0.15, 0.1, 0.06, 0.03, 0.01)
-"""What a unit of price weighs compared with log loss, within hard and soft budgets."""
-
 FRONT_ENDS: Mapping[str, type[JointFrontier]] = {"BudgetForest": BudgetForest, "BudgetedClassifier": BudgetedClassifier}
 STATIC, COAI, AACO, STREED = "static, forward selection", "CoAI", "AACO", "STreeD"
 GDFS, DIME, EXACT = "GDFS", "DIME", "exact information"
