@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -35,43 +36,74 @@ MAX_ADDED = 6
 """Random sets of purchases that are tried in addition to each single one, and their largest size."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Purchases:
     """What can be bought at once: a feature, or the features of a group that cost nothing in addition to its fee.
 
     Parameters
     ----------
     columns : ndarray of bool, shape (n_purchases, n_features)
-    prices : ndarray of float64, shape (n_purchases,)
+    costs : FeatureCosts
     """
 
     columns: BoolArray
-    prices: FloatArray
-
-    @staticmethod
-    def expressible(costs: FeatureCosts) -> bool:
-        """Tell whether groups have no prices but their fee, so that what a purchase costs depends on no other."""
-        return not (costs.float_prices[costs.groups != NO_GROUP] > 0).any()
+    costs: FeatureCosts
 
     @classmethod
     def of(cls, costs: FeatureCosts) -> Purchases:
-        """List the purchases of a price list whose groups have no prices but their fee.
-
-        Raises
-        ------
-        ValueError
-            A feature of a group costs something in addition to the fee.
-        """
-        if not cls.expressible(costs):
-            raise ValueError(
-                "costs: expected groups whose features cost nothing in addition to the fee, got features with prices"
-            )
-        groups = [np.flatnonzero(costs.groups == group) for group in range(len(costs.group_fees))]
-        alone = [np.array([column]) for column in np.flatnonzero(costs.groups == NO_GROUP)]
-        columns = np.zeros((len(groups) + len(alone), costs.n_features), dtype=bool)
-        for place, members in enumerate([*groups, *alone]):
+        """List the purchases of a price list."""
+        priced = np.unique(costs.groups[costs.float_prices > 0])
+        at_once = [
+            np.flatnonzero(costs.groups == group) for group in range(len(costs.group_fees)) if group not in priced
+        ]
+        alone = np.flatnonzero((costs.groups == NO_GROUP) | np.isin(costs.groups, priced))
+        columns = np.zeros((len(at_once) + alone.size, costs.n_features), dtype=bool)
+        for place, members in enumerate([*at_once, *alone]):
             columns[place, members] = True
-        return cls(columns, costs.cost_of(columns))
+        return cls(columns, costs)
+
+    @cached_property
+    def alone(self) -> FloatArray:
+        """What each purchase costs in addition to the fee of its group, shape (n_purchases,)."""
+        return np.asarray(self.columns @ self.costs.float_prices)
+
+    @cached_property
+    def members(self) -> FloatArray:
+        """Which purchases are of which group, shape (n_purchases, n_groups)."""
+        groups = self.costs.groups[self.columns.argmax(axis=1)]
+        return np.asarray(groups[:, None] == np.arange(self.fees.size), dtype=np.float64)
+
+    @cached_property
+    def fees(self) -> FloatArray:
+        """The fee of each group, shape (n_groups,)."""
+        return np.asarray(self.costs.group_fees, dtype=np.float64)
+
+    @cached_property
+    def prices(self) -> FloatArray:
+        """What each purchase costs as the first one, shape (n_purchases,)."""
+        return self.prices_after(np.zeros(len(self.columns), dtype=bool))
+
+    def prices_after(self, bought: BoolArray) -> FloatArray:
+        """Return what each purchase costs after others, of the same shape: a fee that is paid is not paid again.
+
+        Parameters
+        ----------
+        bought : ndarray of bool, shape (..., n_purchases)
+        """
+        unpaid = bought @ self.members == 0
+        return np.asarray(self.alone + unpaid * self.fees @ self.members.T)
+
+    def added(self, sets: BoolArray, bought: BoolArray) -> FloatArray:
+        """Return what sets of further purchases cost in all, shape (n_sets,).
+
+        Parameters
+        ----------
+        sets : ndarray of bool, shape (n_sets, n_purchases)
+        bought : ndarray of bool, shape (n_purchases,)
+        """
+        unpaid = bought @ self.members == 0
+        again = np.maximum(sets @ self.members - 1, 0)
+        return np.asarray(sets @ self.prices_after(bought) - again @ (unpaid * self.fees))
 
     def shown(self, orders: Sequence[IntArray], most: float) -> BoolArray:
         """Mark the features that each example has bought when it has paid ``most``, shape (n_samples, n_features).
@@ -84,7 +116,9 @@ class Purchases:
         """
         shown = np.zeros((len(orders), self.columns.shape[1]), dtype=bool)
         for row, order in enumerate(orders):
-            affordable = np.cumsum(self.prices[order]) <= most + 1e-9
+            members = self.members[order]
+            first = members * (members.cumsum(axis=0) == 1)
+            affordable = np.cumsum(self.alone[order] + first @ self.fees) <= most + 1e-9
             shown[row] = self.columns[order[affordable]].any(axis=0)
         return shown
 
@@ -193,25 +227,27 @@ class ConditionedOracle:
         return [self._bought_for(x, lam, most, forced, rng) for x in X]
 
     def _bought_for(self, x: Array, lam: float, most: float, forced: bool, rng: np.random.Generator) -> IntArray:
-        bought, paid, prices = list[int](), 0.0, self.purchases.prices
+        order, paid, bought = list[int](), 0.0, np.zeros(len(self.purchases.columns), dtype=bool)
         while True:
-            left = np.setdiff1d(np.flatnonzero(prices <= most - paid + 1e-9), bought)
+            prices = self.purchases.prices_after(bought)
+            left = np.flatnonzero(~bought & (prices <= most - paid + 1e-9))
             if left.size == 0:
                 break
             known: BoolArray = np.asarray(self.purchases.columns[bought].any(axis=0))
             near = self._neighbours(x, known, rng)
-            sets = self._sets(left, most - paid, rng)
+            sets = self._sets(left, bought, most - paid, rng)
             losses = self._losses(near, known, sets)
-            totals = losses + lam * (sets @ prices)
+            totals = losses + lam * self.purchases.added(sets, bought)
             best = int(np.argmin(totals[1:])) + 1 if forced else int(np.argmin(totals))
             if best == 0:
                 break
             members = np.flatnonzero(sets[best])
             alone = 1 + np.searchsorted(left, members)
             chosen = int(members[np.argmin(totals[alone])])
-            bought.append(chosen)
+            order.append(chosen)
+            bought[chosen] = True
             paid += float(prices[chosen])
-        return np.array(bought, dtype=np.int64)
+        return np.array(order, dtype=np.int64)
 
     def _neighbours(self, x: Array, known: BoolArray, rng: np.random.Generator) -> IntArray:
         if not known.any():
@@ -220,15 +256,14 @@ class ConditionedOracle:
         distance = np.square((self.X[:, known] - x[known]) / scale).sum(axis=1)
         return np.argpartition(distance, N_NEIGHBOURS)[:N_NEIGHBOURS]
 
-    def _sets(self, left: IntArray, affordable: float, rng: np.random.Generator) -> BoolArray:
+    def _sets(self, left: IntArray, bought: BoolArray, affordable: float, rng: np.random.Generator) -> BoolArray:
         """Draw sets of purchases that are affordable: nothing, each alone, and random ones."""
-        n_purchases = self.purchases.prices.size
-        sets = np.zeros((1 + left.size + N_SUBSETS, n_purchases), dtype=bool)
+        sets = np.zeros((1 + left.size + N_SUBSETS, bought.size), dtype=bool)
         sets[np.arange(1, 1 + left.size), left] = True
         sizes = rng.integers(2, MAX_ADDED + 1, (N_SUBSETS, 1))
         rank = rng.random((N_SUBSETS, left.size)).argsort(axis=1).argsort(axis=1)
         sets[1 + left.size :, left] = rank < sizes
-        return sets[sets @ self.purchases.prices <= affordable + 1e-9]
+        return sets[self.purchases.added(sets, bought) <= affordable + 1e-9]
 
     def _losses(self, near: IntArray, known: BoolArray, sets: BoolArray) -> FloatArray:
         shown = known | (sets.astype(np.int64) @ self.purchases.columns > 0)
@@ -242,7 +277,7 @@ class ConditionedOracle:
 def bought_one_by_one(
     scores: Callable[[IntArray, BoolArray], FloatArray],
     n: int,
-    prices: FloatArray,
+    purchases: Purchases,
     lam: float,
     most: float,
     *,
@@ -257,7 +292,7 @@ def bought_one_by_one(
         purchase for each of these, of the same shape.
     n : int
         Number of examples.
-    prices : ndarray of float64, shape (n_purchases,)
+    purchases : Purchases
     lam : float
         Unless forced, nothing is bought that scores at most this.
     most : float
@@ -270,20 +305,21 @@ def bought_one_by_one(
     list of ndarray of int64
         The purchases of each example, in order.
     """
-    known, paid = np.zeros((n, prices.size), dtype=bool), np.zeros(n)
+    known, paid = np.zeros((n, len(purchases.columns)), dtype=bool), np.zeros(n)
     orders: list[list[int]] = [[] for _ in range(n)]
     rows = np.arange(n)
     while True:
+        prices = purchases.prices_after(known[rows])
         affordable = ~known[rows] & (prices <= most - paid[rows, None] + 1e-9)
         can = affordable.any(axis=1)
-        rows, affordable = rows[can], affordable[can]
+        rows, affordable, prices = rows[can], affordable[can], prices[can]
         left = np.where(affordable, scores(rows, known[rows]), -np.inf)
         buys = forced | (left.max(axis=1, initial=-np.inf) > lam)
-        rows, chosen = rows[buys], left[buys].argmax(axis=1)
+        rows, chosen, prices = rows[buys], left[buys].argmax(axis=1), prices[buys]
         if rows.size == 0:
             return [np.array(order, dtype=np.int64) for order in orders]
         known[rows, chosen] = True
-        paid[rows] += prices[chosen]
+        paid[rows] += prices[np.arange(rows.size), chosen]
         for row, purchase in zip(rows.tolist(), chosen.tolist(), strict=True):
             orders[row].append(purchase)
 

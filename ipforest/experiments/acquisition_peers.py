@@ -43,9 +43,7 @@ def dime(task: Task) -> Iterator[Option]:
 
 
 def _by_networks(kind: type[NeuralAcquisition], task: Task, prices: Sequence[float]) -> Iterator[Option]:
-    """Train a kind of networks, by each dropout; nothing where features of a group have prices of their own."""
-    if not Purchases.expressible(task.costs):
-        return
+    """Train a kind of networks, by each dropout."""
     purchases, parts = Purchases.of(task.costs), task.parts
     affordable = int(np.sum(np.cumsum(np.sort(purchases.prices)) <= task.budgets[-1]))
     for dropout in DROPOUTS:

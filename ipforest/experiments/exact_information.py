@@ -116,14 +116,14 @@ class ExactInformation:
 
     def bought(self, X: Array, lam: float, most: float, *, forced: bool) -> list[IntArray]:
         """Buy for each example what tells most per price of what it can afford; see `bought_one_by_one`."""
-        prices = np.maximum(self.purchases.prices, 1e-9)
 
         def scores(rows: IntArray, known: BoolArray) -> FloatArray:
             shown = known.astype(np.int64) @ self.purchases.columns > 0
+            prices = np.maximum(self.purchases.prices_after(known), 1e-9)
             told = self.information(self.distribution.posteriors(X[rows], shown)) / prices
             return np.asarray(np.round(told, N_DIGITS))
 
-        return bought_one_by_one(scores, len(X), self.purchases.prices, lam, most, forced=forced)
+        return bought_one_by_one(scores, len(X), self.purchases, lam, most, forced=forced)
 
 
 def _entropy(probabilities: FloatArray) -> FloatArray:

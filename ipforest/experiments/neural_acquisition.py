@@ -105,6 +105,9 @@ class NeuralAcquisition(ABC):
         scaler = StandardScaler(with_mean=training.standardised, with_std=training.standardised)
         self.scaler = scaler.set_output(transform="default").fit(X)
         self.columns = self.torch.tensor(purchases.columns, dtype=self.torch.float32)
+        self.members = self.torch.tensor(purchases.members, dtype=self.torch.float32)
+        self.alone = self.torch.tensor(purchases.alone, dtype=self.torch.float32)
+        self.fees = self.torch.tensor(purchases.fees, dtype=self.torch.float32)
         self.one_by_one = np.array_equal(purchases.columns, np.eye(X.shape[1], dtype=bool))
         self.predictor = self._network(int(y.max()) + 1)
         self.selector = self._network(purchases.prices.size)
@@ -170,7 +173,7 @@ class NeuralAcquisition(ABC):
         """Buy once more for each example of a batch; return the loss, and what is bought then, without gradient."""
 
     @abstractmethod
-    def _scores(self, seen: Any) -> Any:
+    def _scores(self, seen: Any, bought: Any) -> Any:
         """Return for each example and purchase what decides on the next one."""
 
     def predict_proba(self, X: Array, shown: BoolArray) -> FloatArray:
@@ -186,10 +189,10 @@ class NeuralAcquisition(ABC):
 
         def scores(rows: IntArray, known: BoolArray) -> FloatArray:
             with self.torch.no_grad():
-                seen = self._seen(examples[rows], self.torch.tensor(known, dtype=self.torch.float32))
-                return np.asarray(self._scores(seen).numpy())
+                bought = self.torch.tensor(known, dtype=self.torch.float32)
+                return np.asarray(self._scores(self._seen(examples[rows], bought), bought).numpy())
 
-        return bought_one_by_one(scores, len(X), self.purchases.prices, lam, most, forced=forced)
+        return bought_one_by_one(scores, len(X), self.purchases, lam, most, forced=forced)
 
 
 class GreedyDynamicSelection(NeuralAcquisition):
@@ -200,12 +203,12 @@ class GreedyDynamicSelection(NeuralAcquisition):
 
     def _step(self, X: Any, y: Any, bought: Any, share: float) -> tuple[Any, Any]:
         temperature = _falling(FIRST_TEMPERATURE, LAST_TEMPERATURE, share)
-        logits = self._scores(self._seen(X, bought)).masked_fill(bought > 0, -1e9)
+        logits = self._scores(self._seen(X, bought), bought).masked_fill(bought > 0, -1e9)
         soft = self.torch.nn.functional.gumbel_softmax(logits, temperature)
         loss = self._loss(X, y, self.torch.maximum(bought, soft)).mean()
         return loss, self._with(bought, logits.argmax(dim=1))
 
-    def _scores(self, seen: Any) -> Any:
+    def _scores(self, seen: Any, bought: Any) -> Any:
         return self.selector(seen)
 
 
@@ -226,7 +229,7 @@ class MutualInformationSelection(NeuralAcquisition):
         values = self._values(seen, outputs)
         with torch.no_grad():
             random = torch.rand(values.shape)
-            scores = torch.where(torch.rand(len(X), 1) < explored, random, self._per_price(values))
+            scores = torch.where(torch.rand(len(X), 1) < explored, random, self._per_price(values, bought))
             chosen = scores.masked_fill(bought > 0, -torch.inf).argmax(dim=1)
         after = self._with(bought, chosen)
         then = self._loss(X, y, after)
@@ -239,8 +242,10 @@ class MutualInformationSelection(NeuralAcquisition):
         entropy = -(shares * self.torch.log(shares.clamp_min(1e-12))).sum(dim=1, keepdim=True)
         return entropy * self.torch.sigmoid(self.selector(seen))
 
-    def _per_price(self, values: Any) -> Any:
-        return values / self.torch.tensor(np.maximum(self.purchases.prices, 1e-9), dtype=self.torch.float32)
+    def _per_price(self, values: Any, bought: Any) -> Any:
+        unpaid = (bought @ self.members == 0).float()
+        prices = self.alone + (unpaid * self.fees) @ self.members.T
+        return values / prices.clamp_min(1e-9)
 
-    def _scores(self, seen: Any) -> Any:
-        return self._per_price(self._values(seen, self.predictor(seen)))
+    def _scores(self, seen: Any, bought: Any) -> Any:
+        return self._per_price(self._values(seen, self.predictor(seen)), bought)

@@ -18,8 +18,22 @@ def test_a_group_without_prices_is_one_purchase() -> None:
     purchases = Purchases.of(FeatureCosts([0, 2, 0, 3], groups=[0, -1, 0, -1], group_fees=[5]))
     assert purchases.columns.astype(int).tolist() == [[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
     assert purchases.prices.tolist() == [5, 2, 3]
-    with pytest.raises(ValueError, match=r"^costs: expected groups whose features cost nothing in addition"):
-        Purchases.of(FeatureCosts([1, 0], groups=[0, 0], group_fees=[5]))
+
+
+def test_what_purchases_cost_is_what_their_features_cost() -> None:
+    costs = FeatureCosts([1, 0, 0, 0, 2, 3], groups=[0, 0, 1, 1, -1, 2], group_fees=[5, 4, 6])
+    purchases = Purchases.of(costs)
+    assert purchases.prices.tolist() == [4, 6, 5, 2, 9]
+    everything = np.array(list(product([False, True], repeat=5)))
+    paid = costs.cost_of(everything.astype(int) @ purchases.columns > 0)
+    for bought, price in zip(everything, paid, strict=True):
+        more = (everything & bought).sum(axis=1) == 0
+        np.testing.assert_allclose(
+            purchases.added(everything[more], bought),
+            costs.cost_of((everything[more] | bought).astype(int) @ purchases.columns > 0) - price,
+        )
+    order = np.array([2, 0, 1])
+    assert [purchases.shown([order], most).sum() for most in (4, 5, 9, 10)] == [0, 1, 3, 4]
 
 
 def test_no_set_within_the_budget_is_worth_more() -> None:

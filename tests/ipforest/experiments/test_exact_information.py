@@ -82,13 +82,13 @@ def test_a_context_is_bought_with_what_it_explains():
 
 
 def test_purchases_end_with_what_is_affordable_or_worth_it():
-    prices = np.array([1.0, 2.0, 4.0])
+    purchases = Purchases.of(FeatureCosts([1, 2, 4]))
 
     def scores(rows, known):
         return np.tile([0.3, 0.2, 0.1], (len(rows), 1)) * (rows[:, None] + 1)
 
-    forced = bought_one_by_one(scores, 2, prices, 0.0, 3.0, forced=True)
+    forced = bought_one_by_one(scores, 2, purchases, 0.0, 3.0, forced=True)
     assert [order.tolist() for order in forced] == [[0, 1], [0, 1]]
-    free = bought_one_by_one(scores, 2, prices, 0.25, np.inf, forced=False)
+    free = bought_one_by_one(scores, 2, purchases, 0.25, np.inf, forced=False)
     assert [order.tolist() for order in free] == [[0], [0, 1]]
-    assert [order.tolist() for order in bought_one_by_one(scores, 2, prices, 0.0, 0.5, forced=True)] == [[], []]
+    assert [order.tolist() for order in bought_one_by_one(scores, 2, purchases, 0.0, 0.5, forced=True)] == [[], []]
