@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -107,7 +108,7 @@ def compared(test: Test) -> str:
     """Say what a test asks when nothing is known about the feature."""
     if test.categories is not None:
         return f"asks whether it is one of {', '.join(map(str, test.categories))}"
-    return f"compares it with {test.threshold:.6g}"
+    return f"compares it with {test.threshold:.6g}" if isfinite(test.threshold) else "asks whether it is missing"
 
 
 class Policy(Protocol):

@@ -325,8 +325,7 @@ class BudgetPrune(ForestPruner):
 
 def columns_beyond(costs: FeatureCosts, budget: Fraction) -> IntArray:
     """List the columns for which one example pays more than a budget, its group's fee included."""
-    prices = [sum(costs.unit_costs[unit] for unit in costs.units_of(column)) for column in range(costs.n_features)]
-    return np.flatnonzero([price > budget for price in prices])
+    return np.flatnonzero([price > budget for price in costs.alone])
 
 
 def _summed_trees(model: Any) -> BoostedTrees | None:

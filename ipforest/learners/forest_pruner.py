@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -177,9 +178,9 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         whole = self.instance_.evaluate(self.instance_.unpruned)[1]
         if self.budget is None or whole == 0:
             return
-        least = min(self.costs_.positive_costs, default=0)
-        advice = f"the cheapest feature that is not free costs {least:.6g}"
-        if least <= float(as_fraction(self.budget, "budget")):
+        least = min(filter(None, self.costs_.alone), default=Fraction(0))
+        advice = f"the cheapest feature that is not free costs {float(least):.6g}"
+        if least <= as_fraction(self.budget, "budget"):
             advice = "train the ensemble on the columns that cost less, or with a smaller max_features"
         warn_if_nothing_is_bought(self.budget, float(self.instance_.evaluate(self.pruning_)[1]), advice)
 

@@ -167,7 +167,7 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
         self._take_best([self._candidate(budget) for budget in tried], advice)
 
     def _advice_on_larger_budgets(self) -> str:
-        least = min(self.costs_.positive_costs, default=0.0)
+        least = float(min(filter(None, self.costs_.alone), default=0))
         if least > spending_limit(self.budget):
             return f"the cheapest feature that is not free costs {least:.6g}"
         return "a larger overspend tries ensembles that buy more"

@@ -306,3 +306,8 @@ def test_a_column_beyond_the_budget_is_left_out_and_the_forest_of_all_compared_w
     assert "--estimator BudgetedClassifier" in printed
     assert main([*options, "--budget", "150", "--trees", "20", "--out", str(tmp_path)]) == 0
     assert "left_out" not in json.loads((tmp_path / "report.json").read_text())
+    capsys.readouterr()
+    assert main([*options, "--budget", "0.5", "--trees", "5", "--out", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert "--estimator" not in out
+    assert "the cheapest feature that is not free costs 1\n" in err
