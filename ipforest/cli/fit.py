@@ -332,9 +332,10 @@ def _verdict(report: dict[str, Any], options: Arguments, costs: FeatureCosts) ->
     ending, otherwise = "_without_budget", "without a budget"
     if "gap" in report:
         ending, otherwise = "_unpruned", "unpruned"
-        of, measured = ("within the budget", "error") if report["budget"] else ("of the forest", "total cost")
+        error = "error" if report["measure"] == "error" else "mean squared error"
+        of, measured = ("within the budget", error) if report["budget"] else ("of the forest", "total cost")
         of = f"of this forest {of}" if left_out else of
-        proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {report['gap']:.2g}."
+        proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {plain(report['gap'], 2)}."
     budget = f"budget {as_given(Fraction(report['budget']))}; " if report["budget"] else ""
     return (
         f"{unused}An example costs {plain(report['cost'])} on average ({budget}{otherwise} "
