@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held, read_only
 from ipforest._internal.kernels import run_in_slices
+from ipforest._internal.words import counted
 from ipforest.ensemble import routing
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -275,7 +276,7 @@ class TreesInOrder:
     @property
     def name(self) -> str:
         """How many trees there are, and of which kind."""
-        return f"{self.trees.n_trees} {'boosted' if isinstance(self.trees, BoostedTrees) else 'averaged'} trees"
+        return counted(self.trees.n_trees, f"{'boosted' if isinstance(self.trees, BoostedTrees) else 'averaged'} tree")
 
     @property
     def features(self) -> IntArray:

@@ -19,6 +19,11 @@ def some_of(words: Iterable[object]) -> str:
     return ", ".join(texts if len(", ".join(texts)) <= MOST_SHOWN else [*texts[: max(n_fitting, 1)], "..."])
 
 
+def counted(number: int, noun: str) -> str:
+    """Write how many there are: 1 tree, 2 trees."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def plain(value: float, digits: int = 4) -> str:
     """Write a number with so many digits, a larger one without a power of ten: 0.03125, 3.142, 36603."""
     text = f"{value:.{digits}g}"
