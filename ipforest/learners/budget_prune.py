@@ -16,6 +16,7 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray, checked_place
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order, validated
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest._internal.words import as_given
 from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
@@ -160,7 +161,7 @@ class BudgetPrune(ForestPruner):
         if self.max_cost is not None and costs.delayed.any():
             raise ValueError(
                 f"max_cost: expected none with delayed features, for which no pruning with a cap is found, got "
-                f"{self.max_cost!r}; session(max_cost=...) caps what an example pays"
+                f"{as_given(self.max_cost)}; session(max_cost=...) caps what an example pays"
             )
         return costs
 
@@ -277,7 +278,9 @@ class BudgetPrune(ForestPruner):
 
     def _offers(self) -> Frontier:
         if self.max_cost is not None:
-            raise TypeError(f"max_cost: expected none for a mixture, as the path knows no cap, got {self.max_cost!r}")
+            raise TypeError(
+                f"max_cost: expected none for a mixture, as the path knows no cap, got {as_given(self.max_cost)}"
+            )
         return super()._offers()
 
     @property
