@@ -89,7 +89,9 @@ class BudgetPrune(ForestPruner):
         What one test of a feature costs; counts towards the budget.
     validation_fraction : float, splitter or None, default=0.25
         Share of the examples that are not trained on but used for costs, if `fit` gets no `X_cost` and the estimator
-        is not fitted. With None, costs come from the training examples.
+        is not fitted. With None, costs come from the training examples. A test that none of the examples for costs
+        reaches seems to be free: where deep trees are pruned by few held-out examples, new ones may pay clearly more
+        than the budget, and None keeps closer to it.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part, and seeds an estimator that has no seed of its own.
 
