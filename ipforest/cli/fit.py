@@ -333,6 +333,7 @@ def _verdict(report: dict[str, Any], options: Arguments, costs: FeatureCosts) ->
     if "gap" in report:
         ending, otherwise = "_unpruned", "unpruned"
         error = "error" if report["measure"] == "error" else "mean squared error"
+        error = "cost of mistakes" if "mistakes" in report else error
         of, measured = ("within the budget", error) if report["budget"] else ("of the forest", "total cost")
         of = f"of this forest {of}" if left_out else of
         proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {plain(report['gap'], 2)}."
