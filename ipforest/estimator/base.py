@@ -296,10 +296,13 @@ class BudgetedEstimator(BudgetedModel):
     def _cheapest_beyond(self) -> str:
         """Say what the cheapest feature that is not free costs, where the budget or the cap pays for none."""
         least = min(filter(None, self.costs_.alone), default=Fraction(0))
-        limits = {name: getattr(self, name) for name in ("budget", "max_cost") if getattr(self, name) is not None}
-        if all(least <= nonnegative_fraction(limit, name) for name, limit in limits.items()):
+        given = {name: getattr(self, name) for name in ("budget", "max_cost")}
+        short = [
+            name for name, limit in given.items() if limit is not None and nonnegative_fraction(limit, name) < least
+        ]
+        if not short:
             return ""
-        cap = f", and max_cost is {as_given(limits['max_cost'])}" if "max_cost" in limits else ""
+        cap = f", and max_cost is {as_given(self.max_cost)}" if "max_cost" in short else ""
         return f"the cheapest feature that is not free costs {float(least):.6g}{cap}"
 
 
