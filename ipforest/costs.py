@@ -307,6 +307,11 @@ class FeatureCosts:
         return len(self.unit_costs)
 
     @property
+    def alone(self) -> list[Fraction]:
+        """What each feature costs by itself, its group's fee included."""
+        return [sum((self.unit_costs[unit] for unit in self.units_of(n)), Fraction(0)) for n in range(self.n_features)]
+
+    @property
     def positive_costs(self) -> list[float]:
         """What the units cost that are not free, as floats."""
         return [float(cost) for cost in self.unit_costs if cost > 0]

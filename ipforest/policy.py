@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held, read_only
 from ipforest._internal.kernels import run_in_slices
+from ipforest._internal.words import counted
 from ipforest.ensemble import routing
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -107,7 +109,7 @@ def compared(test: Test) -> str:
     """Say what a test asks when nothing is known about the feature."""
     if test.categories is not None:
         return f"asks whether it is one of {', '.join(map(str, test.categories))}"
-    return f"compares it with {test.threshold:.6g}"
+    return f"compares it with {test.threshold:.6g}" if isfinite(test.threshold) else "asks whether it is missing"
 
 
 class Policy(Protocol):
@@ -274,7 +276,7 @@ class TreesInOrder:
     @property
     def name(self) -> str:
         """How many trees there are, and of which kind."""
-        return f"{self.trees.n_trees} {'boosted' if isinstance(self.trees, BoostedTrees) else 'averaged'} trees"
+        return counted(self.trees.n_trees, f"{'boosted' if isinstance(self.trees, BoostedTrees) else 'averaged'} tree")
 
     @property
     def features(self) -> IntArray:

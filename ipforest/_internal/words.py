@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import accumulate
 from textwrap import shorten
 from typing import Any
 
+MOST_SHOWN = 60
+"""Characters of words that a message lists."""
+
 
 def some_of(words: Iterable[object]) -> str:
-    """List words for a message, as many as fit, without the empty one."""
-    return shorten(", ".join(filter(None, map(str, words))), 60, placeholder=" ...")
+    """List words for a message, as many whole ones as fit, without the empty one."""
+    texts = [shorten(str(word), MOST_SHOWN, placeholder=" ...") for word in words if str(word)]
+    n_fitting = sum(end <= MOST_SHOWN for end in accumulate(len(text) + len(", ") for text in texts))
+    return ", ".join(texts if len(", ".join(texts)) <= MOST_SHOWN else [*texts[: max(n_fitting, 1)], "..."])
+
+
+def counted(number: int, noun: str) -> str:
+    """Write how many there are: 1 tree, 2 trees."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def plain(value: float, digits: int = 4) -> str:

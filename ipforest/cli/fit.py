@@ -143,7 +143,7 @@ def run(options: Arguments) -> int:
         return DONE
     console = plain_console()
     console.print(_bill(report))
-    console.print(_verdict(report, options), soft_wrap=True)
+    console.print(_verdict(report, options, costs), soft_wrap=True)
     console.print(f"Wrote {MODEL_FILE} and {REPORT_FILE} to {directory}.", soft_wrap=True)
     return DONE
 
@@ -319,7 +319,7 @@ def _bill(report: dict[str, Any]) -> Table:
     return table
 
 
-def _verdict(report: dict[str, Any], options: Arguments) -> str:
+def _verdict(report: dict[str, Any], options: Arguments, costs: FeatureCosts) -> str:
     from ipforest._internal.feature_names import some_names
 
     left_out = report.get("left_out", [])
@@ -332,15 +332,17 @@ def _verdict(report: dict[str, Any], options: Arguments) -> str:
     ending, otherwise = "_without_budget", "without a budget"
     if "gap" in report:
         ending, otherwise = "_unpruned", "unpruned"
-        of, measured = ("within the budget", "error") if report["budget"] else ("of the forest", "total cost")
+        error = "error" if report["measure"] == "error" else "mean squared error"
+        error = "cost of mistakes" if "mistakes" in report else error
+        of, measured = ("within the budget", error) if report["budget"] else ("of the forest", "total cost")
         of = f"of this forest {of}" if left_out else of
-        proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {report['gap']:.2g}."
+        proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {plain(report['gap'], 2)}."
     budget = f"budget {as_given(Fraction(report['budget']))}; " if report["budget"] else ""
     return (
         f"{unused}An example costs {plain(report['cost'])} on average ({budget}{otherwise} "
         f"{plain(report[f'cost{ending}'])}) at {report['measure']} {report['error']:.4f} ({otherwise} "
         f"{report[f'error{ending}']:.4f}).{_mistakes(report, ending, otherwise)}{proof}{_coin(report, options)}"
-        f"{_other_estimator(report)}"
+        f"{_other_estimator(report, costs)}"
     )
 
 
@@ -356,9 +358,12 @@ def _coin(report: dict[str, Any], options: Arguments) -> str:
     return f"\nA coin between two choices, `{command}`, loses {gain} less on the rows held out."
 
 
-def _other_estimator(report: dict[str, Any]) -> str:
-    """Point to the estimator of least error, where a forest loses accuracy by its budget."""
-    if "gap" not in report or not Fraction(report["budget"] or 0) or report["error"] <= report["error_unpruned"]:
+def _other_estimator(report: dict[str, Any], costs: FeatureCosts) -> str:
+    """Point to the estimator of least error, where a forest loses accuracy by a budget that buys a feature at least."""
+    budget = Fraction(report["budget"] or 0)
+    if "gap" not in report or report["error"] <= report["error_unpruned"]:
+        return ""
+    if not any(0 < price <= budget for price in costs.alone):
         return ""
     name = CHOSEN if report["measure"] == "error" else CHOSEN_NUMBER
     return f"\nWithin a budget the error is usually lower with `--estimator {name}`, which grows with prices."

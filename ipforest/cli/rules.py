@@ -36,8 +36,8 @@ def add(command: Parser) -> None:
     command.add_argument(
         "--tree",
         action="store_true",
-        help="a tree in place of the model: it learns from the first half of the rows, and is compared on the other; "
-        "needs --target",
+        help="a tree in place of the model: it learns from half of the rows, drawn at random, and is compared on the "
+        "others; needs --target",
     )
     command.add_argument("--max-depth", type=positive_integer, metavar="N", help="depth of the tree (default: 4)")
     command.add_argument("--out", metavar="FILE", help="write them there: .txt, .md, .png, .pdf or .svg")
@@ -75,6 +75,7 @@ def _check_options(options: Arguments) -> None:
 
 
 def _rules(options: Arguments, model: Parted, X: pd.DataFrame, target: Any) -> tuple[Rules, Fidelity | None]:
+    from sklearn.model_selection import train_test_split
     from sklearn.pipeline import make_pipeline
 
     from ipforest.learners.readable_tree import ReadableTree
@@ -82,15 +83,14 @@ def _rules(options: Arguments, model: Parted, X: pd.DataFrame, target: Any) -> t
 
     if not options.tree:
         return read_rules(model.whole, X, target, max_questions=options.max_questions), None
-    half = len(X) // 2
-    if half == 0:
+    if len(X) < 2:
         raise ValueError(f"{options.csv}: expected two rows at least to learn a tree and to compare it, got {len(X)}")
-    seen = model.encode(X)
+    X_learnt, X_new, y_learnt, y_new = train_test_split(X, target, train_size=len(X) // 2, random_state=0)
     depth = {} if options.max_depth is None else {"max_depth": options.max_depth}
     tree = ReadableTree(model.buyer, max_questions=options.max_questions, random_state=0, **depth)
-    tree.fit(seen[:half], target[:half])
+    tree.fit(model.encode(X_learnt), y_learnt)
     in_place = tree if model.preprocessing is None else make_pipeline(model.preprocessing, tree)
-    return read_rules(in_place, X[half:], target[half:]), tree.fidelity(seen[half:], target[half:])
+    return read_rules(in_place, X_new, y_new), tree.fidelity(model.encode(X_new), y_new)
 
 
 def _write(rules: Rules, fidelity: Fidelity | None, file: Path) -> None:

@@ -193,5 +193,5 @@ def _note_unknown(column: pd.Series, known: Collection[str], words: Collection[s
     if unknown.size:
         print_note(
             f"{path}, column {column.name}: {unknown.size} of {column.size} rows have words that training has not "
-            f"seen, such as {unknown.iloc[0]!r} in line {unknown.index[0]}; it has seen {some_of(words)}"
+            f"seen, such as {some_of(unknown.iloc[:1])!r} in line {unknown.index[0]}; it has seen {some_of(words)}"
         )

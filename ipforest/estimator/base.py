@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray, one_line
 from ipforest._internal.callers import warn_caller
 from ipforest._internal.examples import FLOATS, Labelled, checked_weight, validated
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest._internal.words import as_given
 from ipforest.choosing.class_costs import TOTAL_COST, read_class_costs
 from ipforest.choosing.frontier import Frontier
 from ipforest.choosing.measures import read_scoring
@@ -291,6 +293,18 @@ class BudgetedEstimator(BudgetedModel):
         require_no_split_cost(costs, getattr(self, "split_cost", 0))
         return costs
 
+    def _cheapest_beyond(self) -> str:
+        """Say what the cheapest feature that is not free costs, where the budget or the cap pays for none."""
+        least = min(filter(None, self.costs_.alone), default=Fraction(0))
+        given = {name: getattr(self, name) for name in ("budget", "max_cost")}
+        short = [
+            name for name, limit in given.items() if limit is not None and nonnegative_fraction(limit, name) < least
+        ]
+        if not short:
+            return ""
+        cap = f", and max_cost is {as_given(self.max_cost)}" if "max_cost" in short else ""
+        return f"the cheapest feature that is not free costs {float(least):.6g}{cap}"
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PricedEstimator(BudgetedEstimator):
@@ -389,10 +403,12 @@ class FittedWithWeights(BudgetedEstimator):
         better : ndarray of float64
             Costs of what loses less.
         advice : str
-            What may help where nothing is known that loses less; without it, that is no reason to warn.
+            What may help where nothing is known that loses less; without it, and where a feature can be paid for, that
+            is no reason to warn.
         """
         if self.budget is None or self._least_total or cost > 0:
             return
+        advice = self._cheapest_beyond() or advice
         if better.size:
             advice = f"the cheapest model that is better costs {better.min():.6g}"
             if (gain := self.mixture_gain) >= 0.01:

@@ -22,7 +22,7 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, 
 from ipforest._internal.examples import FLOATS, require_rows_in_order, validated
 from ipforest._internal.feature_names import column_names, in_pandas, known_to_scikit_learn
 from ipforest._internal.rational import nonnegative_fraction
-from ipforest._internal.words import as_given
+from ipforest._internal.words import as_given, counted
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of
 from ipforest.choosing.frontier import Frontier
 from ipforest.choosing.measures import name_of
@@ -266,7 +266,9 @@ class BudgetedModel(PredictsOnDemand, _Keeper, BaseEstimator):
         """Write a summary; whether the examples are the model's own is told, and units have these names."""
         lines, offered = [f"{type(self).__name__}, {self._aim}", f"  takes {self._taken}"], self._offered
         if offered is not None:
-            lines += [f"  of {offered.size} choices at costs from {offered.min():.4g} to {offered.max():.4g}"]
+            lines += [
+                f"  of {counted(offered.size, 'choice')} at costs from {offered.min():.4g} to {offered.max():.4g}"
+            ]
         examples = "examples on which it was chosen" if is_own else "examples"
         lines += [measured.in_words(examples), f"  buys most: {measured.bought_most(units, n_units)}"]
         if measured.is_beyond_chance(mixture_gain):

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Self, TypeVar
 
 from ipforest._internal.progress import ProgressCallback, silent
+from ipforest._internal.words import counted
 
 T = TypeVar("T")
 
@@ -80,11 +81,11 @@ class Work:
         try:
             for number, each in enumerate(made, 1):
                 share = min(1.0, number / expected)
-                self.report(self.begin + share * (self.end - self.begin), f"{name}: {number} models")
+                self.report(self.begin + share * (self.end - self.begin), f"{name}: {counted(number, 'model')}")
                 yield each
                 self.may_end = True
                 self.check()
         except TimeIsOver:
-            self.left_out.append(f"{name} after {number} models")
+            self.left_out.append(f"{name} after {counted(number, 'model')}")
             return
         self.report(self.end, "")

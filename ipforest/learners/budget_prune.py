@@ -16,6 +16,7 @@ from ipforest._internal.arrays import Array, FloatArray, IntArray, checked_place
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order, validated
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
+from ipforest._internal.words import as_given
 from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
@@ -88,7 +89,9 @@ class BudgetPrune(ForestPruner):
         What one test of a feature costs; counts towards the budget.
     validation_fraction : float, splitter or None, default=0.25
         Share of the examples that are not trained on but used for costs, if `fit` gets no `X_cost` and the estimator
-        is not fitted. With None, costs come from the training examples.
+        is not fitted. With None, costs come from the training examples. A test that none of the examples for costs
+        reaches seems to be free: where deep trees are pruned by few held-out examples, new ones may pay clearly more
+        than the budget, and None keeps closer to it.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part, and seeds an estimator that has no seed of its own.
 
@@ -160,7 +163,7 @@ class BudgetPrune(ForestPruner):
         if self.max_cost is not None and costs.delayed.any():
             raise ValueError(
                 f"max_cost: expected none with delayed features, for which no pruning with a cap is found, got "
-                f"{self.max_cost!r}; session(max_cost=...) caps what an example pays"
+                f"{as_given(self.max_cost)}; session(max_cost=...) caps what an example pays"
             )
         return costs
 
@@ -277,7 +280,9 @@ class BudgetPrune(ForestPruner):
 
     def _offers(self) -> Frontier:
         if self.max_cost is not None:
-            raise TypeError(f"max_cost: expected none for a mixture, as the path knows no cap, got {self.max_cost!r}")
+            raise TypeError(
+                f"max_cost: expected none for a mixture, as the path knows no cap, got {as_given(self.max_cost)}"
+            )
         return super()._offers()
 
     @property
@@ -325,8 +330,7 @@ class BudgetPrune(ForestPruner):
 
 def columns_beyond(costs: FeatureCosts, budget: Fraction) -> IntArray:
     """List the columns for which one example pays more than a budget, its group's fee included."""
-    prices = [sum(costs.unit_costs[unit] for unit in costs.units_of(column)) for column in range(costs.n_features)]
-    return np.flatnonzero([price > budget for price in prices])
+    return np.flatnonzero([price > budget for price in costs.alone])
 
 
 def _summed_trees(model: Any) -> BoostedTrees | None:

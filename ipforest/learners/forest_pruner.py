@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
 from ipforest._internal.feature_names import column_names
-from ipforest._internal.rational import as_fraction, nonnegative_fraction, time_limit_seconds
+from ipforest._internal.rational import nonnegative_fraction, time_limit_seconds
 from ipforest._internal.words import as_given
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
@@ -177,10 +177,8 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         whole = self.instance_.evaluate(self.instance_.unpruned)[1]
         if self.budget is None or whole == 0:
             return
-        least = min(self.costs_.positive_costs, default=0)
-        advice = f"the cheapest feature that is not free costs {least:.6g}"
-        if least <= float(as_fraction(self.budget, "budget")):
-            advice = "train the ensemble on the columns that cost less, or with a smaller max_features"
+        advice = "train the ensemble on the columns that cost less, or with a smaller max_features"
+        advice = self._cheapest_beyond() or advice
         warn_if_nothing_is_bought(self.budget, float(self.instance_.evaluate(self.pruning_)[1]), advice)
 
     def _prune(self, paying: Array, error_data: ErrorData | None, unseen: Labelled | None) -> Frontier:

@@ -41,12 +41,13 @@ class Fidelity:
     ----------
     n_samples : int
     agreement : float
-        Share of examples that both answer alike; for regression the share of the variance of the model's predictions
-        that the tree's explain.
+        Share of examples that both answer alike; for regression the R2 of the tree's predictions on those of the model.
     error, error_of_model : float
         Share of wrong answers, or the mean squared error.
     cost, cost_of_model : float
         What an example pays on average.
+    classifies : bool
+        Whether they answer with classes, not with numbers.
     """
 
     n_samples: int
@@ -55,13 +56,16 @@ class Fidelity:
     error_of_model: float
     cost: float
     cost_of_model: float
+    classifies: bool = True
 
     def summary(self) -> str:
         """Say it in a sentence."""
+        how, error = f"agrees with the model by {self.agreement:.1%}", "error"
+        if not self.classifies:
+            how, error = f"has an R2 of {self.agreement:.4g} on the model's answers", "mean squared error"
         return (
-            f"On {self.n_samples} examples the tree agrees with the model by {self.agreement:.1%}; its error is "
-            f"{self.error:.4g}, the model's {self.error_of_model:.4g}; an example pays {self.cost:.4g}, with the model "
-            f"{self.cost_of_model:.4g}."
+            f"On {self.n_samples} examples the tree {how}; its {error} is {self.error:.4g}, the model's "
+            f"{self.error_of_model:.4g}; an example pays {self.cost:.4g}, with the model {self.cost_of_model:.4g}."
         )
 
     def __str__(self) -> str:
@@ -268,10 +272,10 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
         else:
             spread = float(np.var(said_by_model))
             unexplained = float(np.mean((said - said_by_model) ** 2))
-            agreement = 1 - unexplained / spread if spread else float(unexplained == 0)
+            agreement = 1 - unexplained / spread if np.ptp(said_by_model) else float(unexplained == 0)
             error, error_of_model = (float(np.mean((each - target) ** 2)) for each in (said, said_by_model))
         cost, cost_of_model = float(self.cost(X).mean()), float(self.estimator_.cost(X).mean())
-        return Fidelity(target.size, agreement, error, error_of_model, cost, cost_of_model)
+        return Fidelity(target.size, agreement, error, error_of_model, cost, cost_of_model, is_classifier(self))
 
     def _checked(self, X: npt.ArrayLike) -> Array:
         return np.asarray(self.estimator_._checked(X))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ipforest._internal.words import listed, plain
+from ipforest._internal.words import counted, listed, plain
 from ipforest.rules.conditions import in_words
 from ipforest.rules.steps import Step
 from ipforest.session import Seller
@@ -143,9 +143,8 @@ def _answer(step: Step) -> str:
 
 
 def _facts(step: Step) -> Iterator[str]:
-    noun = "example" if step.n_samples == 1 else "examples"
     pays = "" if not step.is_end else f", paid {money(step.paid)}"
-    yield f"{step.n_samples} {noun}{pays}"
+    yield f"{counted(step.n_samples, 'example')}{pays}"
     if step.n_right is not None and step.n_samples:
         yield f"right for {step.n_right}"
     if step.n_missed or step.n_strays:

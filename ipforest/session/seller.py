@@ -15,7 +15,7 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, 
 from ipforest._internal.feature_names import column_of
 from ipforest._internal.words import listed, number_of, some_of
 from ipforest.costs import FeatureCosts, two_units
-from ipforest.policy import Test
+from ipforest.policy import Test, compared
 from ipforest.walks import Purse
 from ipforest.walks.labels import label_places
 
@@ -123,15 +123,20 @@ class Seller:
     def in_words(self, test: Test) -> str:
         """Say what a test asks: whether a category is one of some, whether a one-hot column is set, or a comparison.
 
+        Categories that are compared by their numbers, as those with an order, are told by name.
+
         A column of numbers whose name is like ``column=word``, as scikit-learn's ``DictVectorizer`` names them, is
         taken to be the one-hot column of a word.
         """
         if test.categories is not None:
             return self._category_in_words(test.feature, test.categories)
+        if test.feature in self.categories:
+            n_at_most = sum(number <= test.threshold for number in range(len(self.categories[test.feature])))
+            return self._category_in_words(test.feature, range(n_at_most))
         one_hot = self.one_hot(test.feature)
         if one_hot is not None and 0 < test.threshold < 1:
             return f"asks whether {one_hot[0]} is {one_hot[1] or 'missing'}"
-        return f"compares it with {test.threshold:.6g}"
+        return compared(test)
 
     def one_hot(self, feature: int) -> tuple[str, str] | None:
         """Read the name of a one-hot column, ``column=word``; None for another name."""
@@ -145,6 +150,8 @@ class Seller:
             return f"asks whether it is {listed(map(str, chosen))}"
         inside = [str(name) for number, name in enumerate(names) if number in chosen]
         outside = [str(name) for number, name in enumerate(names) if number not in chosen]
+        if not inside or not outside:
+            return "asks whether it is missing"
         return f"asks whether it is {listed(inside) if len(inside) <= len(outside) else f'not {listed(outside)}'}"
 
     def named(self, column: int, number: Any) -> Any:

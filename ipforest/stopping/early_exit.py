@@ -27,7 +27,6 @@ from ipforest.policy import TreesInOrder
 from ipforest.settings import checked
 from ipforest.stopping.stopped import Member, StoppedEstimator
 from ipforest.stopping.tree_order import ORDERS, order_trees
-from ipforest.walks.purse import spending_limit
 
 GRID_STEP = Fraction(3, 2)
 """Between budgets at which an estimator that has budgets itself is tried."""
@@ -163,14 +162,8 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""
         tried = self._inner_budgets()
-        advice = "" if None in tried else self._advice_on_larger_budgets()
+        advice = "" if None in tried else "a larger overspend tries ensembles that buy more"
         self._take_best([self._candidate(budget) for budget in tried], advice)
-
-    def _advice_on_larger_budgets(self) -> str:
-        least = min(self.costs_.positive_costs, default=0.0)
-        if least > spending_limit(self.budget):
-            return f"the cheapest feature that is not free costs {least:.6g}"
-        return "a larger overspend tries ensembles that buy more"
 
     @property
     def trees_(self) -> TreesInOrder:

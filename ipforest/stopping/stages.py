@@ -15,7 +15,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
-from ipforest._internal.words import plain
+from ipforest._internal.words import counted, plain
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -239,7 +239,7 @@ class StagesInOrder:
     @property
     def name(self) -> str:
         """How many stages there are."""
-        return f"a cascade of {len(self.stages)} stages"
+        return f"a cascade of {counted(len(self.stages), 'stage')}"
 
     @property
     def features(self) -> IntArray:

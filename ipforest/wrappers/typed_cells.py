@@ -45,10 +45,16 @@ class TypedCells:
         n = len(unit.features)
         if n == 1 or line in MISSING:
             return [line] * n
-        texts = shlex.split(line)
+        try:
+            texts = shlex.split(line)
+        except ValueError:  # a quotation mark without its other half, as in o'clock
+            texts = line.split()
         if len(texts) != n:
-            raise ValueError(f"{self.name(unit)}: expected {n} values, got {len(texts)}")
-        return texts
+            raise ValueError(
+                f'{self.name(unit)}: expected {n} values with blanks between them, such as 4 "two words", got '
+                f"{len(texts)}"
+            )
+        return [*(text.removesuffix(",") for text in texts[:-1]), texts[-1]]  # as the names are shown
 
     def answer(self, unit: Unit, texts: list[str]) -> tuple[dict[int, Any], bool]:
         """Read a text for each column of a unit: the cells, and whether any of them is charged."""

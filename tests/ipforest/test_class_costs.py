@@ -194,6 +194,8 @@ def test_the_command_minimises_the_total_cost(table: Path, capsys: pytest.Captur
     assert report["mistakes"] + report["cost"] < report["mistakes_unpruned"] + report["cost_unpruned"]
     assert fit(table, "--class-costs", f"{table}/costs.csv", "--scoring", "total-cost") == 0
     assert "Mistakes cost" in capsys.readouterr().out
+    assert fit(table, "--class-costs", f"{table}/costs.csv", "--budget", "2") == 0
+    assert "No pruning within the budget has a training cost of mistakes that is smaller" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -563,7 +563,8 @@ def test_the_best_breakpoint_within_a_budget_is_in_the_json_of_the_path(own_fore
 
 def test_every_mark_of_a_missing_word_is_the_same_and_unknown_words_are_told(ward, capsys, tmp_path) -> None:
     answers = []
-    for word in ("", "NA", "?", "purple"):
+    long = f"{'rather ' * 8}..."
+    for word in ("", "NA", "?", "purple", "rather " * 90):
         (tmp_path / "new.csv").write_text(f"dose,colour,age\n1,{word},60\n1,red,60\n")
         files = ["--csv", str(tmp_path / "new.csv"), "--out", str(tmp_path / "out.csv")]
         assert main(["predict", "--model", str(ward / "model"), *files, "--json"]) == 0
@@ -572,6 +573,7 @@ def test_every_mark_of_a_missing_word_is_the_same_and_unknown_words_are_told(war
         assert [float(row["cost"]) for row in read_csv(tmp_path / "out.csv")] == [row["cost"] for row in answers[-1]]
         told = "column colour: 1 of 2 rows have words that training has not seen, such as 'purple' in line 2"
         assert (told in err) == (word == "purple")
+        assert (f"not seen, such as '{long}' in line 2;" in err) == word.startswith("rather")
     assert answers[0] == answers[1] == answers[2]
 
 

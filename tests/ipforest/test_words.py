@@ -1,8 +1,8 @@
-"""Numbers as users read them."""
+"""Numbers and lists of words as users read them."""
 
 import pytest
 
-from ipforest._internal.words import plain
+from ipforest._internal.words import counted, plain, some_of
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,14 @@ def test_numbers_are_written_without_powers_of_ten(value, text):
 def test_fewer_digits_round_what_follows_the_point_only():
     assert plain(1797.3, 3) == "1797"
     assert plain(0.12345, 3) == "0.123"
+
+
+def test_one_thing_is_counted_as_one():
+    assert [counted(number, "tree") for number in range(3)] == ["0 trees", "1 tree", "2 trees"]
+
+
+def test_a_list_ends_between_words():
+    assert some_of(["Donard", "", "Mourne"]) == "Donard, Mourne"
+    runs = ["Annalong Horseshoe", "BARF Turkey Trot", "Binevenagh", "Donard & Commedagh"]
+    assert some_of(runs) == "Annalong Horseshoe, BARF Turkey Trot, Binevenagh, ..."
+    assert some_of(["x " * 40, "y"]).endswith("x ..., ...")

@@ -114,12 +114,13 @@ def test_features_of_one_purchase_are_asked_for_by_name(
     assert main(["fit", *files, "--target", "outcome", "--budget", "9", "--trees", "5"]) == 0
     capsys.readouterr()
     answers = []
-    for typed in ("strong 0.9", "'strong' 0.9"):
+    for typed in ("strong 0.9", "'strong', 0.9"):
         model = ["--model", str(tmp_path), "--known", "age=50"]
-        assert hold(monkeypatch, f"0.9\nstrong 0.9 1\n{typed}\n", *model) == 0
+        assert hold(monkeypatch, f"0.9\nit's strong 0.9\n{typed}\n", *model) == 0
         out, err = capsys.readouterr()
         assert "pain, blood = " in out
-        assert "pain, blood: expected 2 values, got 1" in err
+        assert 'pain, blood: expected 2 values with blanks between them, such as 4 "two words", got 1' in err
+        assert 'such as 4 "two words", got 3' in err
         assert "      5.00  pain, blood: " in out
         answers.append(out.rsplit(" = ", 1)[1].splitlines()[0])
     assert answers[0] == answers[1]

@@ -212,10 +212,11 @@ def test_many_different_numbers_are_a_number_to_predict(tmp_path, capsys) -> Non
     assert main([*options, "--dry-run"]) == 0
     note = "25 different numbers, so a number is predicted; with --no-regression they are classes"
     assert note in capsys.readouterr().err
-    options += ["--budget", "1", "--out", str(tmp_path / "out"), "--trees", "2", "--json"]
-    for more, measure in (([], "1 - R2"), (["--no-regression"], "error")):
+    options += ["--budget", "1", "--out", str(tmp_path / "out"), "--trees", "2"]
+    for more, measure, proven in (([], "1 - R2", "mean squared error"), (["--no-regression"], "error", "error")):
         assert main([*options, *more]) == 0
-        assert json.loads(capsys.readouterr().out)["measure"] == measure
+        assert json.loads((tmp_path / "out" / "report.json").read_text())["measure"] == measure
+        assert f"No pruning within the budget has a training {proven} that" in capsys.readouterr().out
 
 
 def test_estimators_that_do_not_predict_what_is_asked_for_are_refused(tmp_path, capsys) -> None:
@@ -306,3 +307,8 @@ def test_a_column_beyond_the_budget_is_left_out_and_the_forest_of_all_compared_w
     assert "--estimator BudgetedClassifier" in printed
     assert main([*options, "--budget", "150", "--trees", "20", "--out", str(tmp_path)]) == 0
     assert "left_out" not in json.loads((tmp_path / "report.json").read_text())
+    capsys.readouterr()
+    assert main([*options, "--budget", "0.5", "--trees", "5", "--out", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert "--estimator" not in out
+    assert "the cheapest feature that is not free costs 1\n" in err

@@ -342,9 +342,9 @@ def test_weights_go_to_all_estimators(parts: Any) -> None:
 
 def test_what_is_left_out_for_lack_of_time_is_said(parts: Any) -> None:
     model = BudgetedClassifier([BOOST, FOREST], run=RunSettings(time_limit=0), random_state=0)
-    with pytest.warns(UserWarning, match=r"run\.time_limit=0: left out what follows BudgetBoost after 1 models"):
+    with pytest.warns(UserWarning, match=r"run\.time_limit=0: left out what follows BudgetBoost after 1 model"):
         model.fit(*parts)
-    assert model.left_out_ == ("BudgetBoost after 1 models", "BudgetBoost: BudgetForest")
+    assert model.left_out_ == ("BudgetBoost after 1 model", "BudgetBoost: BudgetForest")
     assert model.predict(parts[2]).shape == (200,)
     for limit in (-1, float("inf"), "2"):
         with pytest.raises(ValueError, match=r"run\.time_limit: expected a finite number of seconds >= 0, got"):

@@ -73,3 +73,7 @@ def test_a_frontier_that_has_nothing_within_its_budget_warns() -> None:
         warnings.simplefilter("error")
         assert model.at_budget(0).cost(X).max() == 0
         assert model.at_budget(100).cost(X).mean() > 0
+    with pytest.warns(
+        UserWarning, match="within 9; the cheapest feature that is not free costs 10, and max_cost is 3$"
+    ):
+        clone(model).set_params(budget=9, max_cost=3).fit(*PARTS, Y[200:300])

@@ -772,7 +772,10 @@ def test_classes_are_told_apart_by_what_the_budget_can_pay() -> None:
 
 @pytest.mark.parametrize(
     ("prices", "advice"),
-    [(TWO_EXPENSIVE, "train the ensemble on the columns that cost less"), ([100] * 10, "free costs 100$")],
+    [
+        (TWO_EXPENSIVE, "train the ensemble on the columns that cost less"),
+        (FeatureCosts([1] * 10, groups=[0] * 10, group_fees=[99]), "free costs 100$"),
+    ],
 )
 def test_a_fitted_forest_that_buys_nothing_within_its_budget_warns(prices, advice) -> None:
     forest = RandomForestRegressor(10, random_state=0).fit(*DIABETES)

@@ -114,6 +114,9 @@ def test_regression() -> None:
     told = tree.fidelity(X, target)
     assert 0.5 < told.agreement < 1
     assert told.error == pytest.approx(np.mean((tree.predict(X) - target) ** 2))
+    assert f"the tree has an R2 of {told.agreement:.4g} on the model's answers; its mean squared error" in str(told)
+    constant = BudgetPrune(forest.estimator, feature_costs=COSTS, budget=0, random_state=0).fit(X[:100], target[:100])
+    assert ReadableTree(constant, random_state=0).fit(X[100:], target[100:]).fidelity(X, target).agreement == 0
 
 
 @pytest.mark.parametrize(

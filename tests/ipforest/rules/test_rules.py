@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ipforest import BudgetedPipeline, BudgetForest, BudgetPrune, EarlyExit, FeatureCosts, ForestSearch, NestedCascade
 from ipforest.plotting import draw_rules
-from ipforest.policy import ANSWERS, Progress, Rows
+from ipforest.policy import ANSWERS, Progress, Rows, Test
 from ipforest.rules import Condition, Rules, Step, read_rules, rules_of
 from ipforest.rules.conditions import in_words, roundest, tell_apart
 from ipforest.session import Seller
@@ -288,6 +288,8 @@ def test_a_category_is_told_by_its_name() -> None:
     assert in_words(clauses[0], seller) == "b is not married"
     among = [Condition(1, among=(0, 2)), Condition(1, among=(0,), excluded=True), Condition(1, at_most=0.5)]
     assert [one.in_words(seller) for one in among] == ["b is not married", "b is not single", "b is single"]
+    asked = [seller.in_words(Test(feature, threshold)) for feature, threshold in [(1, 1.5), (1, np.inf), (0, np.inf)]]
+    assert asked == ["asks whether it is not widowed", "asks whether it is missing", "asks whether it is missing"]
 
 
 @pytest.mark.parametrize(
