@@ -71,8 +71,10 @@ class Network:
 class Formulation(ABC):
     """A program for the pruning problem.
 
-    A subclass states the program in its docstring, sets the attributes, and writes it as a Pyomo model in `build`. All
-    else has a default that reads the Pyomo model; formulations that are to be solved at size override it.
+    A subclass states the program in its docstring, sets the attributes, and writes it twice, as a Pyomo model in
+    `build` and as arrays in `linear_program`, with `size`, `kept_shares` and `tree_objective`. The other methods have
+    defaults. Of a function that only writes a Pyomo model, `formulations.register` makes a formulation that reads all
+    else from the model.
 
     Attributes
     ----------

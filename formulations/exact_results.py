@@ -45,7 +45,10 @@ def integral_pruning(specification: ModelSpecification, values: FloatArray) -> P
     ------
     FractionalOptimumError
         Some node is kept by another share than 0 or 1.
+    ValueError
+        A node is kept without its parent.
     """
+    wrong = "the solver's point, a row of the model, or the decoder is wrong"
     shares = kept_shares(specification, values)
     off = np.minimum(np.abs(shares), np.abs(1 - shares))
     if not (off <= INTEGRALITY_TOLERANCE).all():
@@ -53,13 +56,18 @@ def integral_pruning(specification: ModelSpecification, values: FloatArray) -> P
         place, advice = (
             ("relaxed", "solve the 0-1 program (relaxed=False, method highs-mip), or relax ip3, compact or closure")
             if specification.relaxed
-            else ("values", "the solver's point, a row of the model, or the decoder is wrong")
+            else ("values", wrong)
         )
         raise FractionalOptimumError(
             f"{place}: expected a 0-1 optimum of {specification.formulation}, got node "
             f"{specification.instance.internal_nodes[at]} kept by {shares[at]:.6g}; {advice}"
         )
-    return Pruning(shares > 0.5)
+    pruning = Pruning(shares > 0.5)
+    try:
+        specification.instance.check_pruning(pruning)
+    except ValueError as problem:
+        raise ValueError(f"{specification.formulation}, {problem}; {wrong}") from problem
+    return pruning
 
 
 def multipliers(specification: ModelSpecification, row_duals: FloatArray, scale: int = 1) -> IntArray:

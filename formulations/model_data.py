@@ -48,6 +48,9 @@ class ModelData:
     c: dict[Pair, int]
     s: dict[int, int]
 
+    def __repr__(self) -> str:
+        return f"ModelData({len(self.nodes)} nodes, {len(self.pairs)} pairs, {len(self.first_use)} triples)"
+
     @classmethod
     def of(cls, instance: PruningInstance) -> ModelData:
         """Read the sets and parameters of an instance.

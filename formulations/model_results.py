@@ -59,6 +59,8 @@ class ModelResult:
             f"own account ({'; '.join(self.changes)})"
         )
 
+    __repr__ = __str__
+
 
 def model_result(
     specification: ModelSpecification, program: LinearProgram, solution: Solution, changes: Changes, method: str

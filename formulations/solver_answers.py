@@ -93,6 +93,8 @@ class SolversTable:
         ]
         return "\n".join([f"{self.formulation}, lambda {self.lam}", records_to_text(rows)])
 
+    __repr__ = __str__
+
     def to_dict(self) -> dict[str, Any]:
         """Return the table as JSON types, exact numbers as "p/q"."""
         return to_record(self)

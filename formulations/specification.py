@@ -45,7 +45,9 @@ def build(
         Integers that reach 2^62.
     """
     specification = specify(name, instance, lam, budget, relaxed)
-    return specification.formulation.build(specification)
+    model = specification.formulation.build(specification)
+    model.specification = specification  # by which `formulations.solve` knows what the model states
+    return model
 
 
 def specify(

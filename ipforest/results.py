@@ -276,7 +276,7 @@ class PruningResult:
             f"{self.pruning.n_kept} of {self.pruning.kept.size} internal nodes kept"
         )
 
-    __str__ = summary
+    __str__ = __repr__ = summary
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON types, exact numbers as "p/q"; without the flow (see `proofs` for certificates)."""
@@ -419,7 +419,7 @@ class BudgetResult:
             f"  relaxation: error {float(self.mixture_error):.6g} at cost {float(self.mixture_cost):.6g} ({parts})"
         )
 
-    __str__ = summary
+    __str__ = __repr__ = summary
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON types, exact numbers as "p/q"."""

@@ -125,9 +125,10 @@ def telling_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fr
 def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
     """Make problems of seventy examples and of nine trees, which a program that is right on small ones only gets wrong.
 
-    Their lambdas lie below the first breakpoint of the path, where all that helps is bought, and above it. At last come
-    a test that 120 examples pass, a tower of 120 tests, and a ladder of as many, each with a unit of its own: at
-    lambdas below and above that at which all are kept.
+    Their lambdas lie below the first breakpoint of the path, where all that helps is bought, above it, and above the
+    last one, where only a node whose need was forgotten is kept. At last come a test that 120 examples pass, a tower of
+    120 tests, and a ladder of as many, each with a unit of its own: at lambdas below and above that at which all are
+    kept.
 
     Parameters
     ----------
@@ -142,8 +143,8 @@ def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fra
         if not program.fits(instance):
             continue
         if program.takes == "lam":
-            first, second, *_ = prune_path(instance).breakpoints
-            yield from ((instance, lam) for lam in (first / 2, (first + second) / 2))
+            at = prune_path(instance).breakpoints
+            yield from ((instance, lam) for lam in (at[0] / 2, (at[0] + at[1]) / 2, 2 * at[-1]))
         else:
             yield from ((instance, number) for number in corner_numbers(instance, program.takes))
     for instance, lams in (
@@ -164,8 +165,9 @@ def problems_of_many_trees(program: Formulation) -> Iterator[tuple[PruningInstan
 
 
 def many_stumps() -> PruningInstance:
-    """Make 120 stumps that share one unit."""
-    return _instance(*[_tree((-1, 0, 0), (6, 1, 2), (0, 0, 0), {0: {(0, 0)}}, (1,))] * MANY)
+    """Make 120 stumps that share a unit, and each of which needs one of its own."""
+    needs = [{0: {(0, 0), (0, tree)}} for tree in range(MANY)]
+    return _instance(*[_tree((-1, 0, 0), (6, 1, 2), (0, 0, 0), need, (1,)) for need in needs])
 
 
 def broad_stump() -> PruningInstance:

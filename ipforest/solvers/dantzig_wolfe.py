@@ -61,7 +61,7 @@ REDUCED_COST_TOLERANCE = 1e-9
 """A reduced cost is negative below minus this share of the largest gain, which is above the master's rounding."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class DantzigWolfeResult(PruningResult):
     """A pruning, its bound, and how both moved.
 

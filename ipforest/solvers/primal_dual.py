@@ -211,7 +211,7 @@ class PrimalDualState:
             raise ValueError(f"{path}: expected a complete state of primal-dual (.npz), got: {problem}") from None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class PrimalDualResult(PruningResult):
     """A pruning, its bound, how both moved, and where to go on.
 

@@ -108,6 +108,8 @@ class CrossCheck:
         lines = [asked, *([records_to_text(rows)] if rows else [])]
         return "\n".join([*lines, *self.problems, "all agree" if self.agree else "DISAGREEMENT"])
 
+    __repr__ = __str__
+
     def to_dict(self) -> dict[str, Any]:
         """Return the table as JSON types, exact numbers as "p/q"."""
         return {"agree": self.agree, **to_record(self)}

@@ -70,6 +70,8 @@ class Integrality:
     def __str__(self) -> str:
         return f"{self.verdict}: {self.evidence}"
 
+    __repr__ = __str__
+
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON types, exact numbers as "p/q"; without the certificate."""
         names = ["verdict", "evidence", "exact", "visited", "integral", "unbounded"]

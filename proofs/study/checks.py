@@ -136,12 +136,16 @@ def integral_vertices(formulation: Formulation, problem: Problem) -> Violation |
     return _fractional(formulation, problem, next(found, None))
 
 
+def random_objectives(program: ExactProgram) -> list[list[int]]:
+    """Draw the objectives by which fractional vertices of a program are looked for; the same ones each time."""
+    drawn: list[list[int]] = np.random.default_rng(0).integers(-9, 10, size=(OBJECTIVES, len(program.columns))).tolist()
+    return drawn
+
+
 def integral_by_objectives(formulation: Formulation, problem: Problem) -> Violation | None:
     """Look for a fractional vertex that is optimal for the program's objective or a random one."""
     program = program_of(formulation, problem, relaxed=True)
-    rng = np.random.default_rng(0)
-    objectives = rng.integers(-9, 10, size=(OBJECTIVES, len(program.columns))).tolist()
-    for objective in (None, *objectives):
+    for objective in (None, *random_objectives(program)):
         optimum = program.optimum(objective)
         if optimum is not None and not is_integral(optimum.point) and program.polytope.is_vertex(optimum.point):
             return _fractional(formulation, problem, optimum.point)

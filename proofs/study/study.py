@@ -95,6 +95,7 @@ class Row:
 
 VALID, RELAXATION, MATRIX, SIZE, TIME = "valid", "relaxation", "matrix", "size", "time"
 INTEGRAL = "every vertex of the relaxation is 0-1"
+EXACT = "the bound is the best pruning's objective"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,8 +125,8 @@ class Study:
 
     @property
     def integral(self) -> bool:
-        """Whether no fractional vertex was found."""
-        return all(row.holds for row in self.rows if row.claim.startswith(INTEGRAL))
+        """Whether no fractional vertex was found; at one a bound is below the best pruning's objective."""
+        return all(row.holds for row in self.rows if row.claim.startswith((INTEGRAL, EXACT)))
 
     def __bool__(self) -> bool:
         return self.valid and (self.integral or self.promised is not True)
@@ -156,6 +157,12 @@ class Study:
             return f"{self.formulation} promises integral vertices; a fractional one was found"
         kind = "no fractional vertex was found" if self.integral else "its relaxation has fractional vertices"
         return f"{self.formulation}: nothing refutes that it is right; {kind}"
+
+    def __str__(self) -> str:
+        claims = (f"  {claim}: {': '.join(filter(None, told))}" for _, claim, *told in map(_cells, self.rows))
+        return "\n".join([self.verdict(), *claims])
+
+    __repr__ = __str__
 
     def to_rich(self) -> Any:
         """Lay the study out as a `rich.table.Table`."""
@@ -371,10 +378,10 @@ class _Look:
         return [Row(RELAXATION, claim, closure.integral, evidence, 1, detail)]
 
     def _fractional_optima(self) -> Row:
-        rng, fractional, tried = np.random.default_rng([self.seed, 1]), 0, 0
+        fractional, tried = 0, 0
         for problem in self.large:
             program = checks.program_of(self.formulation, problem, relaxed=True)
-            for objective in rng.integers(-9, 10, size=(4, len(program.columns))).tolist():
+            for objective in checks.random_objectives(program):
                 optimum = program.optimum(objective)
                 tried += 1
                 fractional += optimum is not None and not is_integral(optimum.point)
@@ -389,17 +396,15 @@ class _Look:
         )
 
     def strength(self) -> list[Row]:
-        exact = self._row(
-            RELAXATION, "the bound is the best pruning's objective", checks.is_exact, self.large, Evidence.SAMPLE
-        )
-        rows = [exact]
+        looked_at = [*self.large, *self.telling]
+        rows = [self._row(RELAXATION, EXACT, checks.is_exact, looked_at, Evidence.SAMPLE)]
         if self.formulation.variant:
             return rows
         if self.formulation.takes == "lam":
             rows.append(self._gap_closed())
         rival = {"lam": "ip1", "budget": "lp1", "nothing": "ip0"}[self.formulation.takes]
         if self.formulation.name != rival:
-            fitting = [problem for problem in self.large if FORMULATIONS[rival].fits(problem.instance)]
+            fitting = [problem for problem in looked_at if FORMULATIONS[rival].fits(problem.instance)]
             claim = f"the bound is no weaker than {rival}'s"
             rows.append(self._row(RELAXATION, claim, checks.no_weaker_than(rival), fitting, Evidence.SAMPLE))
         return [*rows, *self._projection()]

@@ -13,6 +13,7 @@ from strategies import instances, lambdas
 import formulations
 import proofs
 from formulations import FORMULATIONS, ModelData, ModelledFormulation, ModelResult
+from formulations.closure import Closure
 from formulations.solving import solve_lp
 from ipforest import Status, solve
 from proofs.crosschecks.brute_force import brute_force
@@ -118,7 +119,7 @@ def test_what_reads_no_pruning_is_said():
     with pytest.raises(ValueError, match=r"short: expected the decoder to give shape \(2,\)"):
         formulations.solve(formulations.build(short, TREE, 1))
     orphan = ModelledFormulation("orphan", kept_and_bought, decode=lambda model: [0.0, 1.0])
-    with pytest.raises(ValueError, match="pruning: expected the parent of each kept node to be kept, not so at node 2"):
+    with pytest.raises(ValueError, match=r"orphan, pruning: expected the parent .* not so at node 2; the solver's"):
         formulations.solve(formulations.build(orphan, TREE, 1))
     for decode in (
         lambda m: [m.x[h].value for h in (0, 2)],
@@ -325,6 +326,21 @@ def test_a_model_that_is_kept_is_refused_the_second_time():
     formulations.build(own, TREE, 1, relaxed=True)
     with pytest.raises(ValueError, match=r"own: expected a new model for each call, .* return model\.clone\(\)"):
         formulations.build(own, TREE, 1)
+
+
+class Unsigned(Closure):
+    """A class whose model carries nothing but the program."""
+
+    name = "unsigned"
+
+    def build(self, specification):
+        model = super().build(specification)
+        model.specification = None
+        return model
+
+
+def test_the_model_of_a_class_is_solved():
+    assert formulations.solve(formulations.build(Unsigned(), TREE, 1)).objective == solve(TREE, 1).objective
 
 
 def within_budget(instance, budget):

@@ -55,12 +55,16 @@ def summed_over_trees(limit):
     return needs
 
 
-def of_the_first_examples(limit):
+def of_the_first_examples(limit, place=2):
     def needs(model, data):
-        few = [use for use in data.first_use if use[2] < limit]
+        few = [use for use in data.first_use if use[place] < limit]
         model.needs = pyo.Constraint(few, rule=lambda m, *use: m.x[data.first_use[use]] <= m.w[use[1], use[2]])
 
     return needs
+
+
+def of_the_first_trees(limit):
+    return of_the_first_examples(limit, place=0)
 
 
 EVERY_NEED = of_the_first_examples(float("inf"))
@@ -105,6 +109,8 @@ def without_rows_below(depth):
     [
         (program_of("trees", summed_over_trees(100)), "prunings_are_points"),
         (program_of("trees", summed_over_trees(8)), "prunings_are_points"),
+        (program_of("first trees", of_the_first_trees(8)), "optimum_is_that_of_all_prunings"),
+        (program_of("first trees", of_the_first_trees(100)), "prunings_are_points"),
         (program_of("examples", of_the_first_examples(100)), "optimum_is_that_of_all_prunings"),
         (ModelledFormulation("depth", without_rows_below(100)), "optimum_is_that_of_all_prunings"),
     ],

@@ -22,7 +22,7 @@ from proofs.study.programs import ExactProgram
 from proofs.study.refutation import Refutation, shrink
 from proofs.study.size_laws import size_law
 from proofs.study.sketch import Sketch, _below
-from proofs.study.study import INTEGRAL, Evidence, study
+from proofs.study.study import INTEGRAL, Evidence, Study, _Look, study
 
 TREE = load_reference("figure_1_tree").instance
 BUILT_IN = tuple(FORMULATIONS)
@@ -207,6 +207,15 @@ def wrong_ip4(instance, lam):
     cost += sum(price * (1 - sum(model.z[u] for u in data.path[h])) for h, price in data.s.items())
     model.goal = pyo.Objective(expr=float(instance.error_unit) * error + float(lam * instance.cost_unit) * cost)
     return model
+
+
+def test_a_bound_below_the_best_pruning_says_that_a_vertex_is_fractional(monkeypatch):
+    """On one drawn problem it is not below it, on the instances that tell formulations apart it is."""
+    monkeypatch.setattr("proofs.study.study.shrink", lambda *_: None)
+    look = _Look(FORMULATIONS["ip1"], 1, 0)
+    rows = tuple(look.strength())
+    assert not rows[0].holds
+    assert "its relaxation has fractional vertices\n" in repr(Study("ip1", False, rows, 0, 0.0))
 
 
 @pytest.mark.slow
