@@ -247,6 +247,7 @@ def _fitted(
     """
     from sklearn.frozen import FrozenEstimator
 
+    from ipforest.estimator.model import trying_budgets
     from ipforest.tabular.word_columns import one_hot, text_columns
     from ipforest.wrappers.pipeline import BudgetedPipeline, parted
 
@@ -263,7 +264,9 @@ def _fitted(
         return whole, whole
     shown = X.copy()
     shown.iloc[:, hidden] = 0  # also none of the words
-    model, other = whole.at_budget(budget), trained(shown, budget)
+    with trying_budgets():
+        model = whole.at_budget(budget)
+    other = trained(shown, budget)
     if parted(other).buyer.result_.error > parted(model).buyer.result_.error:
         return model, model
     return other, whole

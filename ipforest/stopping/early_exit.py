@@ -22,6 +22,7 @@ from ipforest.estimator.checks import check_choice, is_fitted
 from ipforest.estimator.given import Given, check_inner_estimator, seeded
 from ipforest.estimator.held_out import checked_labels
 from ipforest.estimator.kinds import Classifies
+from ipforest.estimator.model import trying_budgets
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import TreesInOrder
 from ipforest.settings import checked
@@ -214,7 +215,8 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
     def _trees(self, inner_budget: object) -> TreesInOrder:
         if not isinstance(self.estimator_, BudgetedEstimator):
             return TreesInOrder(replace(read(self.estimator_), categories=Categories()))
-        model = self.estimator_ if inner_budget is None else self.estimator_.at_budget(inner_budget)
+        with trying_budgets():
+            model = self.estimator_ if inner_budget is None else self.estimator_.at_budget(inner_budget)
         policy = model.policy()
         if not isinstance(policy, TreesInOrder):
             raise TypeError(
