@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
-from ipforest._internal.examples import Labelled
+from ipforest._internal.examples import Labelled, largest_named
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.ensemble.categories import Categories
@@ -135,7 +135,9 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
             self.estimator_ = ensemble
         else:
             trained = seeded(ensemble, self.random_state)
-            self.estimator_ = trained.fit(given.table_to_train, training.y, **given.for_inner(ensemble))
+            table = given.table_to_train
+            with largest_named(table):
+                self.estimator_ = trained.fit(table, training.y, **given.for_inner(ensemble))
         if isinstance(self.estimator_, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
         else:
