@@ -6,12 +6,13 @@ from pathlib import Path
 from shutil import copytree, ignore_patterns
 
 from docutils.nodes import SkipNode
-from ipforest import __version__
-from ipforest._internal.records import records_to_markdown
-from ipforest._internal.words import plain
 from latex2mathml.converter import convert
 from sphinx.util import inspect
 from sphinx.util.nodes import make_refnode
+
+from ipforest import __version__
+from ipforest._internal.records import records_to_markdown
+from ipforest._internal.words import plain
 
 HERE = Path(__file__).parent
 copytree(

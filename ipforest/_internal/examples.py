@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, time, timedelta
 from numbers import Number
 from typing import Any, NamedTuple
@@ -103,14 +104,8 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     labels = _other_labels(X)
     if labels is not None:
         require_columns_of_training(X, None, "X")
-    try:
+    with largest_named(X):
         checked = validate_data(estimator, X, y, reset=reset, **{"dtype": FLOATS, **options})
-    except ValueError as problem:
-        if not str(problem).startswith("Input X contains infinity"):
-            raise
-        sizes = pd.DataFrame(in_pandas(X)).apply(pd.to_numeric, errors="coerce").abs().max()
-        where = f"The largest is in column {sizes.idxmax()!r}; NaN stands for a missing value."
-        raise ValueError(f"{problem} {where}") from None
     if isinstance(checked, tuple) and is_regressor(estimator):
         _require_squares(checked[1])
         if isinstance(estimator, MetaEstimatorMixin):
@@ -120,6 +115,27 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     elif labels is not None:
         _require_labels(labels, getattr(estimator, "_column_labels", None) or labels)
     return checked
+
+
+@contextmanager
+def largest_named(X: Any, names: Sequence[str] | None = None) -> Iterator[None]:
+    """Name the column where scikit-learn refuses examples in the block, as one is infinite or too large.
+
+    Parameters
+    ----------
+    X : array or DataFrame, shape (n_samples, n_features)
+    names : sequence of str, shape (n_features,), optional
+        The columns of an array.
+    """
+    try:
+        yield
+    except ValueError as problem:
+        if not str(problem).startswith("Input X contains infinity") or "in column" in str(problem):
+            raise
+        sizes = pd.DataFrame(in_pandas(X)).apply(pd.to_numeric, errors="coerce").abs().max()
+        column = sizes.idxmax() if names is None else names[int(np.argmax(sizes))]
+        where = f"The largest is in column {column!r}; NaN stands for a missing value."
+        raise ValueError(f"{problem} {where}") from None
 
 
 def _require_one_target(y: Any) -> None:
@@ -293,8 +309,6 @@ def _is_na(cells: Array) -> BoolArray:
 
 def _require_numbers(X: Any, estimator: Any, brought: Any) -> None:
     """Refuse tables with columns of words or dates, or two of one name; say what takes them as they were brought."""
-    if hasattr(X, "collect") and hasattr(X, "lazy"):
-        raise ValueError(f"X: expected a table, got a {type(X).__name__} that is still to be computed; use X.collect()")
     frame = in_pandas(X)
     if not isinstance(frame, pd.DataFrame):
         frame = _words(frame)

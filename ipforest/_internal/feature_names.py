@@ -65,15 +65,19 @@ def in_pandas(X: Any) -> Any:
     return X.to_pandas() if hasattr(X, "to_pandas") else X
 
 
-def known_to_scikit_learn(X: Any) -> Any:
+def known_to_scikit_learn(X: Any, name: str = "X") -> Any:
     """Return a frame whose columns scikit-learn does not see, of narwhals, Arrow or Dask, as one whose it does.
 
     Columns of pandas in the byte order of another machine, of which pandas takes no rows, come in that of this one, and
     texts of which some are missing as NA, which encoders do not know, as objects with NaN. Other tables stay as they
-    are.
+    are; a lazy one of Polars is refused.
     """
     if hasattr(X, "to_native"):
-        return known_to_scikit_learn(X.to_native())
+        return known_to_scikit_learn(X.to_native(), name)
+    if hasattr(X, "collect") and hasattr(X, "lazy"):
+        raise ValueError(
+            f"{name}: expected a table, got a {type(X).__name__} that is still to be computed; use {name}.collect()"
+        )
     if hasattr(X, "__dask_graph__") and column_labels(X) is not None:
         return X.compute()
     X = in_pandas(X) if hasattr(X, "column_names") else X

@@ -102,7 +102,7 @@ def run(options: Arguments) -> int:
 
     from ipforest._internal.files import write_text
     from ipforest._internal.progress import progress_bar
-    from ipforest.choosing.class_costs import read_class_costs
+    from ipforest.choosing.class_costs import read_class_cost_file, read_class_costs
     from ipforest.tabular.column_kinds import summary
     from ipforest.tabular.model_files import save_model
 
@@ -114,6 +114,7 @@ def run(options: Arguments) -> int:
         X, y, columns, costs = read_table(options)
     if options.class_costs is not None:
         read_class_costs(Path(options.class_costs), np.unique(y))
+        options.class_costs = read_class_cost_file(options.class_costs)
     if options.dry_run:
         _print_reading(columns, costs, options)
         return DONE
@@ -212,7 +213,6 @@ def _print_reading(columns: list[Column], costs: FeatureCosts, options: Argument
 def _untrained(options: Arguments, budget: Fraction | None) -> Any:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    from ipforest.choosing.class_costs import read_class_cost_file
     from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor, RunSettings
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.learners.forest_pruner import PruningSettings
@@ -222,7 +222,7 @@ def _untrained(options: Arguments, budget: Fraction | None) -> Any:
         return BudgetedRegressor(
             n_jobs=-1, run=RunSettings(verbose=not options.json), scoring=options.scoring, **common
         )
-    common["class_costs"] = None if options.class_costs is None else read_class_cost_file(options.class_costs)
+    common["class_costs"] = options.class_costs
     common["scoring"] = TOTAL_COST.replace("-", " ") if options.scoring == TOTAL_COST else options.scoring
     if options.estimator == CHOSEN:
         return BudgetedClassifier(n_jobs=-1, run=RunSettings(verbose=not options.json), **common)
@@ -247,6 +247,7 @@ def _fitted(
     """
     from sklearn.frozen import FrozenEstimator
 
+    from ipforest.estimator.model import trying_budgets
     from ipforest.tabular.word_columns import one_hot, text_columns
     from ipforest.wrappers.pipeline import BudgetedPipeline, parted
 
@@ -263,7 +264,9 @@ def _fitted(
         return whole, whole
     shown = X.copy()
     shown.iloc[:, hidden] = 0  # also none of the words
-    model, other = whole.at_budget(budget), trained(shown, budget)
+    with trying_budgets():
+        model = whole.at_budget(budget)
+    other = trained(shown, budget)
     if parted(other).buyer.result_.error > parted(model).buyer.result_.error:
         return model, model
     return other, whole

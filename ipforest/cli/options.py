@@ -137,7 +137,10 @@ def table_format(options: Arguments) -> CsvFormat:
     from ipforest.tabular.tables import CsvFormat
 
     separator = {"tab": "\t", "\\t": "\t"}.get(options.sep, options.sep)
-    return CsvFormat(separator, options.decimal, options.encoding)
+    try:
+        return CsvFormat(separator, options.decimal, options.encoding)
+    except ValueError as problem:
+        raise ValueError(f"--{str(problem).replace('separator', 'sep', 1)}") from None  # the option, not the parameter
 
 
 def read_price_list(options: Arguments) -> PriceList:

@@ -361,7 +361,7 @@ class Trees:
         ValueError
             X is not 2-dimensional, empty, has other columns, or infinite (or too large) values.
         """
-        X = known_to_scikit_learn(X)
+        X = known_to_scikit_learn(X, name)
         refuse_other_tables(X, name)
         require_columns_of_training(X, self.feature_names, name)
         self.categories.require_frame(X, name)
@@ -381,8 +381,12 @@ class Trees:
                 examples: Array = check_array(raw, dtype=self.dtype, order="C", ensure_all_finite=False)
         except (TypeError, ValueError):
             raise TypeError(f"{name}: expected numbers, got {self._other_than_numbers(raw)}") from None
-        if np.isinf(examples).any():
-            raise ValueError(f"{name}: expected finite {self.dtype} values or NaN, got an infinite or too large one")
+        if (is_beyond := np.isinf(examples).any(axis=0)).any():
+            place = int(np.argmax(is_beyond))
+            raise ValueError(
+                f"{name}: expected finite {self.dtype} values or NaN, got an infinite or too large one in column "
+                f"{place if self.feature_names is None else self.feature_names[place]!r}"
+            )
         return examples
 
     def _other_than_numbers(self, X: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from fractions import Fraction
 from numbers import Real
@@ -37,10 +38,18 @@ from ipforest.policy import Policy
 from ipforest.session import Known, PredictsOnDemand, Seller, Session, Sessions, Unit
 from ipforest.walks.purse import spending_limit
 
-__all__ = ["BudgetedModel"]
+__all__ = ["BudgetedModel", "trying_budgets"]
 
 MIN_SHARE, N_SHARES = 0.25, 25
 """The smallest share of a budget that is tried where it has to be kept for sure, and how many are tried."""
+
+
+@contextmanager
+def trying_budgets() -> Iterator[None]:
+    """Try several budgets in the block, of which the small ones buy nothing without a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "budget: nothing is bought", UserWarning)
+        yield
 
 
 class _Keeper:
@@ -501,8 +510,7 @@ class BudgetedModel(PredictsOnDemand, _Keeper, BaseEstimator):
     def _at_rising_budgets(self, limit: float) -> Iterator[Self]:
         """Give the models for rising shares of a budget, as far as there are any."""
         for share in np.geomspace(MIN_SHARE, 1, N_SHARES).tolist():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # that nothing is bought within a small share
+            with trying_budgets():
                 try:
                     model = self.at_budget(share * limit)
                 except ValueError:

@@ -47,7 +47,7 @@ def read_costs(feature_costs: Any, n_features: int, feature_names: Sequence[str]
         Prices of another number of features, negative, not finite, or beyond 1e-100 to 1e100; or prices by name for
         features that have no names.
     """
-    feature_costs = known_to_scikit_learn(feature_costs)
+    feature_costs = known_to_scikit_learn(feature_costs, "feature_costs")
     if isinstance(feature_costs, FeatureCosts):
         costs = feature_costs
         if not costs.in_column_order:

@@ -11,6 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from scipy.stats import norm, rankdata, t
 
 from ipforest._internal.arrays import Array
+from ipforest._internal.axes import MARKERS, literal
 from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank_methods
 from ipforest.experiments.experiment import Record
 from ipforest.experiments.methods import FRONT_ENDS, METHODS, OURS
@@ -314,12 +315,13 @@ def draw(records: list[Record], rows: list[Record], *, measure: str = ERROR_OF_C
             style = {"lw": 2.5 if method.startswith("best") else 1, "ls": LINES[number // N_COLOURS % len(LINES)]}
             if method in REFERENCES.values():  # these are equal where nothing stops or mixes: each shows under the next
                 style = {"lw": 2.5, "ls": LINES[[*REFERENCES.values()].index(method) % len(LINES)], "elinewidth": 1}
-            axes.errorbar(budgets, errors.mean(axis=0), spread, label=method, marker=".", **style)
+            style |= {"marker": MARKERS[number % len(MARKERS)], "markersize": 4}
+            axes.errorbar(budgets, errors.mean(axis=0), spread, label=method, **style)
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.set_title(data)
+        axes.set_title(literal(data))
         axes.set_xlabel("average cost, at most")
         axes.set_ylabel(measure)
     upper.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=7)

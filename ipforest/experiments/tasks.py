@@ -16,6 +16,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator
+from ipforest.estimator.model import trying_budgets
 from ipforest.experiments.options import Answer, Option, in_sessions, levels, record_both
 from ipforest.experiments.parts import Parts
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MANY_FEATURES
@@ -169,7 +170,10 @@ def stopped(trees: Forest | BoostedTrees, task: Task) -> Iterator[Option]:
 
 def at_budgets(model: BudgetedEstimator, task: Task, budgets: Sequence[float]) -> Iterator[Option]:
     """Measure a model that has budgets itself."""
-    return (in_sessions(model.at_budget(budget).sessions, task.parts) for budget in budgets)
+    for budget in budgets:
+        with trying_budgets():
+            chosen = model.at_budget(budget)
+        yield in_sessions(chosen.sessions, task.parts)
 
 
 def fitted_to(estimator: Any, task: Task) -> Any:

@@ -321,7 +321,9 @@ class BudgetPrune(ForestPruner):
         BudgetPrune
             Fitted; shares the forest and the path with this one, which stays as it is.
         """
-        return self._another(budget=budget, lam=None, scoring=None)
+        other = self._another(budget=budget, lam=None, scoring=None)
+        other._warn_if_nothing_is_bought()
+        return other
 
     def at_lambda(self, lam: object) -> Self:
         """Return the same model at another lambda, without training or solving again; see `at_budget`."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 
 from ipforest._internal.arrays import Array, BoolArray
-from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
+from ipforest._internal.examples import Labelled, checked_weight, largest_named, require_rows_in_order
 from ipforest._internal.feature_names import column_names
 from ipforest._internal.rational import nonnegative_fraction, time_limit_seconds
 from ipforest._internal.words import as_given
@@ -299,10 +299,9 @@ class ForestPruner(AroundEstimator, PricedEstimator):
             )
         paying = self._paying(X_cost, given.examples.X, validation.X)
         self._refit_data = given.examples if self._pruning.refit else None
-        self.estimator_ = seeded(self.estimator, self.random_state).fit(
-            training.X, training.y, **given.for_inner(self.estimator)
-        )
-        names = getattr(self, "feature_names_in_", None)
+        ensemble, names = seeded(self.estimator, self.random_state), getattr(self, "feature_names_in_", None)
+        with largest_named(training.X, names):
+            self.estimator_ = ensemble.fit(training.X, training.y, **given.for_inner(self.estimator))
         self.forest_ = replace(Forest.from_sklearn(self.estimator_), feature_names=names)
         error_data = validation if held_out_errors else pruning_set(self._pruning.errors, self.estimator_, training)
         unseen = self._unseen(training, validation if is_held_out else None) if of_forest else None

@@ -20,6 +20,7 @@ from ipforest.estimator.checks import check_integer, is_fitted
 from ipforest.estimator.given import for_inner, seeded
 from ipforest.estimator.held_out import checked_groups, checked_labels
 from ipforest.estimator.inner_weights import weights_as_inside
+from ipforest.estimator.model import trying_budgets
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.estimator.whole_fits import whole_or_none
 from ipforest.learners.budget_prune import BudgetPrune
@@ -243,7 +244,8 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
         return tree.prune(Pruning(kept[tree.internal_nodes]))
 
     def _choose(self) -> None:
-        self.pruned_ = self._unbudgeted.at_budget(self._cost_of_model if self.budget is None else self.budget)
+        with trying_budgets():
+            self.pruned_ = self._unbudgeted.at_budget(self._cost_of_model if self.budget is None else self.budget)
         self.tree_ = self.pruned_.pruned_
 
     @property

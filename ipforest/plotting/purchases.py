@@ -18,7 +18,6 @@ from ipforest._internal.axes import (
     MAX_CLASSES,
     Axes,
     axes_or_new,
-    finish,
     ink,
     legend,
     legend_above,
@@ -62,9 +61,10 @@ def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = 
         counts = np.bincount(bought[rows], minlength=bottom.size)
         axes.bar(np.arange(bottom.size), counts, bottom=bottom, label=name)
         bottom += counts
-    finish(axes, "features bought", "examples")
+    axes.set(xlabel="features bought", ylabel="examples", xlim=(-0.6, bottom.size - 0.4))
+    axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+    axes.spines[["top", "right"]].set_visible(False)
     legend_above(axes)
-    axes.xaxis.get_major_locator().set_params(integer=True)
     return axes
 
 
@@ -113,7 +113,10 @@ def draw_purchases(axes: Axes, acquired: BoolArray, labels: Array | None, names:
     axes.invert_yaxis()
     axes.set(xlabel="share of examples that buy it", xlim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
-    legend_above(axes)
+    if shown.size:
+        legend_above(axes)
+    else:
+        axes.text(0.5, 0, "nothing is bought", ha="center", va="center")
     return axes
 
 
@@ -180,6 +183,7 @@ def draw_reliability(
             name=f"{features} {unit}: {int(here.sum())} examples",
             ref_line=False,
             marker=marker,
+            clip_on=False,
             ax=axes,
         )
     axes.set(xlabel="predicted probability", ylabel="share that came true", xlim=(0, 1), ylim=(0, 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -30,6 +29,8 @@ from ipforest._internal.axes import (
 from ipforest._internal.examples import require_rows_in_order
 from ipforest.choosing.class_costs import TOTAL_COST
 from ipforest.choosing.measures import name_of, read_scoring
+from ipforest.estimator.checks import check_integer
+from ipforest.estimator.model import trying_budgets
 
 if TYPE_CHECKING:
     from ipforest.estimator import BudgetedEstimator
@@ -147,6 +148,7 @@ class TradeoffDisplay:
             Where to draw; by default on a new figure.
         """
         check_is_fitted(estimator)
+        check_integer(max_points, "max_points", 1)
         require_rows_in_order(X, y)
         y = column_or_1d(y, warn=True)
         if not hasattr(estimator, "path_"):
@@ -275,8 +277,7 @@ def _choice_curves(model: Any, X: npt.ArrayLike, y: npt.ArrayLike, max_points: i
     frontier = model.curve_.frontier if hasattr(model, "curve_") else model.frontier_
     kept, points = frontier.undominated(), []
     cost, loss = frontier.cost[kept], frontier.loss[kept]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that nothing is bought within a small budget
+    with trying_budgets():
         for place in _spread(cost, max_points):
             points.append(_on_data(model.at_budget(cost[place]), X, y))
     tried, on_data = np.array(points), _on_data(model, X, y)

@@ -34,7 +34,8 @@ def draw_tree(
     """Draw one tree with all its optimal prunings: the colour of a test is the lambda at which it goes.
 
     Prunings are nested, so this one picture holds them all: at lambda, the tests of larger ``node_lambda`` stay. White
-    are those that no lambda > 0 keeps. Squares are leaves.
+    are those that no lambda > 0 keeps; those that every lambda keeps, as they cost nothing, have the colour of the
+    largest. Squares are leaves.
 
     Parameters
     ----------
@@ -68,7 +69,8 @@ def draw_tree(
         level=-1.0 if lam is None else float(as_fraction(lam, "lam")),
     )
     _draw_edges(axes, picture)
-    _draw_nodes(axes, picture, _lambda_scale(values), colorbar)
+    proper = values[(values > 0) & np.isfinite(values)]
+    _draw_nodes(axes, picture, _lambda_scale(proper), colorbar and proper.size > 0)
     if feature_names is not None:
         _label_tests(axes, picture, feature_names)
     axes.set_axis_off()
@@ -180,14 +182,14 @@ def _draw_nodes(axes: Axes, picture: _TreePicture, scale: Any, colorbar: bool) -
         zorder=3,
     )
     if colorbar:
-        axes.figure.colorbar(shown, ax=axes, label="$\\lambda$ up to which a test is kept", extend="min", shrink=0.8)
+        extend = "both" if np.isinf(values).any() else "min"
+        axes.figure.colorbar(shown, ax=axes, label="$\\lambda$ up to which a test is kept", extend=extend, shrink=0.8)
 
 
-def _lambda_scale(values: FloatArray) -> Any:
+def _lambda_scale(proper: FloatArray) -> Any:
     """Logarithmic scale over the nodes of the forest that some lambda drops; the lowest few share one colour."""
     from matplotlib.colors import LogNorm
 
-    proper = values[(values > 0) & np.isfinite(values)]
     low, high = np.quantile(proper, [LIGHTEST, 1]) if proper.size else (0.5, 2.0)
     return LogNorm(low, high if high > low else 2 * low)
 

@@ -21,6 +21,7 @@ from ipforest.choosing.measures import listed_scoring
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_each, check_integer
 from ipforest.estimator.held_out import checked_labels
+from ipforest.estimator.model import trying_budgets
 from ipforest.reporting.measured import Answered, Measure, measures_of, recall_of
 from ipforest.reporting.pages import Report, Table
 from ipforest.session import Seller, Sessions
@@ -199,7 +200,8 @@ def _at_budget(
     buyer: BudgetedEstimator, budget: Any, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
 ) -> tuple[float, float, float]:
     """Return a budget, and the mean cost and the first measure of the model there."""
-    answered = answers_about(buyer.at_budget(budget), X, y, sample_weight)
+    with trying_budgets():
+        answered = answers_about(buyer.at_budget(budget), X, y, sample_weight)
     return float(budget), float(answered.cost.mean()), measures_of(answered, (), 0, 0)[0].value
 
 

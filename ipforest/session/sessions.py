@@ -429,6 +429,7 @@ class Sessions:
         *,
         one_for_all: bool = False,
         absent: BoolArray | np.bool_ | None = None,
+        columns: Sequence[str] = (),
     ) -> Array:
         """Take values in the policy's type, perhaps one for all; NaN stands where they could not be had."""
         try:
@@ -440,8 +441,11 @@ class Sessions:
         is_one = one_for_all and block.ndim == 0
         if not is_one and block.shape != shape:
             raise ValueError(f"{name}: expected values of shape {shape}, got {block.shape}")
-        if np.isinf(block).any():
-            raise ValueError(f"{name}: expected finite {block.dtype} values or NaN, got an infinite or too large one")
+        if (is_beyond := np.isinf(block)).any():
+            where = f" in column {columns[int(np.argmax(is_beyond.any(axis=0)))]!r}" if columns else ""
+            raise ValueError(
+                f"{name}: expected finite {block.dtype} values or NaN, got an infinite or too large one{where}"
+            )
         missing = np.isnan(block) if absent is None else np.isnan(block) & ~absent
         if not self._seller.allow_missing and missing.any():
             raise ValueError(
@@ -452,7 +456,7 @@ class Sessions:
 
     def table(self, X: Array) -> Array:
         """Take the values of all examples as the policy compares them; see `buy_from`."""
-        return self._checked(X, X.shape, "X")
+        return self._checked(X, X.shape, "X", columns=self._seller.feature_names)
 
     def see(self, X: Array) -> Self:
         """End all sessions with the values of X, shape (n_samples, n_features), and return them."""

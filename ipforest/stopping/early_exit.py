@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
-from ipforest._internal.examples import Labelled
+from ipforest._internal.examples import Labelled, largest_named
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.ensemble.categories import Categories
@@ -22,6 +22,7 @@ from ipforest.estimator.checks import check_choice, is_fitted
 from ipforest.estimator.given import Given, check_inner_estimator, seeded
 from ipforest.estimator.held_out import checked_labels
 from ipforest.estimator.kinds import Classifies
+from ipforest.estimator.model import trying_budgets
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.policy import TreesInOrder
 from ipforest.settings import checked
@@ -133,7 +134,9 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
             self.estimator_ = ensemble
         else:
             trained = seeded(ensemble, self.random_state)
-            self.estimator_ = trained.fit(given.table_to_train, training.y, **given.for_inner(ensemble))
+            table = given.table_to_train
+            with largest_named(table):
+                self.estimator_ = trained.fit(table, training.y, **given.for_inner(ensemble))
         if isinstance(self.estimator_, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
         else:
@@ -207,7 +210,8 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
     def _trees(self, inner_budget: object) -> TreesInOrder:
         if not isinstance(self.estimator_, BudgetedEstimator):
             return TreesInOrder(replace(read(self.estimator_), categories=Categories()))
-        model = self.estimator_ if inner_budget is None else self.estimator_.at_budget(inner_budget)
+        with trying_budgets():
+            model = self.estimator_ if inner_budget is None else self.estimator_.at_budget(inner_budget)
         policy = model.policy()
         if not isinstance(policy, TreesInOrder):
             raise TypeError(

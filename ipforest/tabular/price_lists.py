@@ -254,7 +254,7 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
     UserWarning
         A column that may be meant for groups, but is passed over.
     """
-    source = known_to_scikit_learn(source)
+    source = known_to_scikit_learn(source, "prices")
     source = source.to_pylist() if hasattr(source, "to_pylist") else source
     if isinstance(source, (str, Path)):
         path = Path(source)

@@ -151,6 +151,7 @@ class _Pages:
 
     def __init__(self, app: Flask, ward: Ward, root: str) -> None:
         self._ward, self._root, self._lock = ward, root, Lock()
+        self._refused: tuple[str, dict[str, str]] = "", {}
         one = f"{root}/patients/<int:number>"
         routes: tuple[tuple[str, str, Callable[..., Any]], ...] = (
             ("GET", f"{root}/", self._list),
@@ -199,7 +200,13 @@ class _Pages:
         return render_template("style.css"), {"Content-Type": "text/css; charset=utf-8"}
 
     def _list(self) -> Any:
-        return self._render("ward.html", problem="", typed={})
+        (problem, typed), self._refused = self._refused, ("", {})
+        return self._render("ward.html", 422 if problem else 200, problem=problem, typed=typed)
+
+    def _to_refused(self, problem: Exception, typed: dict[str, str]) -> Response:
+        """Show a form once more, at the address of the list, to which a browser goes back without sending it again."""
+        self._refused = one_line(problem), typed
+        return self._to()
 
     def _admit(self) -> Any:
         from flask import request
@@ -208,7 +215,7 @@ class _Pages:
         try:
             return self._to(self._ward.admit(**typed))
         except (OverflowError, TypeError, ValueError) as problem:
-            return self._render("ward.html", 422, problem=one_line(problem), typed=typed)
+            return self._to_refused(problem, typed)
 
     def _readmit(self) -> Any:
         from flask import request
@@ -220,12 +227,14 @@ class _Pages:
                 raise ValueError("saved session: expected a file, got none")
             return self._to(self._ward.readmit(typed["saved_name"], file.read().decode("utf-8"), typed["saved_key"]))
         except ValueError as problem:
-            return self._render("ward.html", 422, problem=one_line(problem), typed=typed)
+            return self._to_refused(problem, typed)
 
     def _show(self, number: int) -> Any:
         patient = self._patient(number)
         note, patient.note = patient.note, ""
-        return self._render("patient.html", patient=patient, note=note, problems={}, typed={})
+        (problems, told), patient.refused = patient.refused, ({}, {})
+        status = 422 if problems else 200
+        return self._render("patient.html", status, patient=patient, note=note, problems=problems, typed=told)
 
     def _tell(self, number: int) -> Any:
         from flask import request
@@ -244,8 +253,7 @@ class _Pages:
         try:
             self._ward.tell(patient, told)
         except Refused as refused:
-            problems = {unit: one_line(text) for unit, text in refused.problems.items()}
-            return self._render("patient.html", 422, patient=patient, note="", problems=problems, typed=told)
+            patient.refused = {unit: one_line(text) for unit, text in refused.problems.items()}, told
         return self._to(patient)
 
     def _undo(self, number: int) -> Any:

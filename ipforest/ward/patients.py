@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from ipforest.estimator.mixed_model import MixedModel
 from ipforest.session import Unit
@@ -18,6 +18,9 @@ NOTHING = {ABSENT: "?", MISSING_RESULT: "NA"}
 """What is typed in the terminal for it."""
 
 MAX_NAME_LENGTH = 80
+
+Told: TypeAlias = Mapping[int, tuple[str, list[str]]]
+"""By the number of the unit: `RESULT`, `ABSENT` or `MISSING_RESULT`, and the text of each of its columns."""
 
 
 class Refused(ValueError):
@@ -47,6 +50,8 @@ class Patient:
     session : Session or TableSession
     note : str
         What happened last.
+    refused : tuple (problems, told)
+        What is wrong with the form that was sent last, and what was typed there, each by the number of the unit.
     """
 
     number: int
@@ -54,6 +59,7 @@ class Patient:
     model: Any
     session: Any
     note: str = ""
+    refused: tuple[dict[int, str], Told] = field(default_factory=lambda: ({}, {}))
 
     @property
     def orders(self) -> tuple[Unit, ...]:
@@ -134,7 +140,7 @@ class Ward:
         self.patients[self._admitted] = Patient(self._admitted, told, model, session, note)
         return self.patients[self._admitted]
 
-    def tell(self, patient: Patient, told: Mapping[int, tuple[str, list[str]]]) -> None:
+    def tell(self, patient: Patient, told: Told) -> None:
         """Take results of a patient's orders; all or none.
 
         Parameters

@@ -182,8 +182,17 @@ def test_dates_among_objects_and_behind_an_encoder_are_refused_by_column() -> No
 
 def test_lazy_tables_are_refused():
     X, y = examples()
-    with pytest.raises(ValueError, match=r"^X: expected a table, got a LazyFrame .* use X.collect\(\)$"):
-        MAKE["BudgetForest"]().fit(pl.DataFrame(X).lazy(), y)
+    lazy, model = pl.DataFrame(X).lazy(), MAKE["BudgetPrune"]().fit(X, y)
+    pipeline = BudgetedPipeline(StandardScaler(), clone(model).set_params(feature_costs=None))
+    for use in (
+        lambda: MAKE["BudgetForest"]().fit(lazy, y),
+        lambda: model.mixture(2).predict(lazy),
+        lambda: model.forest_.predict(lazy),
+        lambda: pipeline.fit(lazy, y),
+        lambda: pipeline.fit(X, y).predict(lazy),
+    ):
+        with pytest.raises(ValueError, match=r"^X: expected a table, got a LazyFrame .* use X.collect\(\)$"):
+            use()
 
 
 @each_estimator
@@ -338,6 +347,7 @@ def test_targets_that_are_missing_are_refused_by_place() -> None:
         BudgetBoostRegressor(2).fit(X, np.where(np.arange(len(y)) == 7, np.nan, y))
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
 @each_estimator
 def test_infinite_numbers_are_refused_by_column(make) -> None:
     X, y = examples()
@@ -348,6 +358,8 @@ def test_infinite_numbers_are_refused_by_column(make) -> None:
     for use in (lambda table: make().fit(table, y), model.predict):
         with pytest.raises(ValueError, match=place):
             use(infinite)
+    with pytest.raises(ValueError, match=r"too large .* in column 'b'"):
+        make().fit(frame.assign(b=np.where(y == 1, 1e39, 1)), y)
 
 
 @pytest.mark.parametrize("y", [np.arange(60), pd.Series(pd.date_range("2026-11-29", periods=60))])

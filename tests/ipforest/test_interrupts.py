@@ -280,3 +280,20 @@ def test_an_interrupted_measurement_ends_its_process_and_no_other():
         [sys.executable, "-c", INTERRUPTED_MEASUREMENT], capture_output=True, text=True, check=False
     )
     assert (finished.returncode, finished.stdout) == (0, "True True\n"), finished.stderr
+
+
+KILLED_MEASUREMENT = """
+import os, signal, threading, time
+from ipforest.experiments.benchmark_rows import in_own_process
+
+threading.Timer(4, os.kill, (os.getpid(), signal.SIGKILL)).start()
+in_own_process(time.sleep, 100)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_the_process_of_a_measurement_ends_with_one_that_is_killed():
+    """It holds the output, which is read to its end."""
+    killed = subprocess.run([sys.executable, "-c", KILLED_MEASUREMENT], capture_output=True, check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL

@@ -87,6 +87,7 @@ def test_an_arrow_table_is_a_table(fitted) -> None:
     np.testing.assert_array_equal(again.cost(arrow), fitted.cost(table))
 
 
+@pytest.mark.filterwarnings("ignore:budget. nothing is bought")
 def test_predictions_are_those_of_the_two_steps(fitted) -> None:
     table, y = clinic()
     computed = encoder().fit(table).transform(table)

@@ -85,6 +85,8 @@ def test_a_long_path_is_tried_at_some_points(model) -> None:
     assert 2 <= len(points(tried)) <= 4
     costs = [cost for cost, _ in points(tried)]
     assert (max(costs), min(costs)) == (model.at_lambda(0).cost(X_TEST).mean(), 0)
+    with pytest.raises(ValueError, match="max_points: expected an integer >= 1, got 0"):
+        TradeoffDisplay.from_estimator(model, X_TEST, LABELS_TEST, max_points=0)
 
 
 def test_regression_shows_squared_errors() -> None:
@@ -203,7 +205,9 @@ def test_dollars_in_names_are_no_formula(model) -> None:
 def test_a_tree_of_one_leaf_and_free_nodes_can_be_drawn() -> None:
     roots_only = RandomForestClassifier(2, min_samples_split=1000, random_state=0)
     single = BudgetPrune(roots_only, random_state=0).fit(X, LABELS_X)
-    draw_tree(single.forest_, 0, single.path_.node_lambda).figure.canvas.draw()
+    figure = draw_tree(single.forest_, 0, single.path_.node_lambda).figure
+    figure.canvas.draw()
+    assert len(figure.axes) == 1  # no scale of colours where nothing has one
     free = BudgetPrune(RandomForestClassifier(2, max_depth=3), feature_costs=[0] * 7, random_state=0).fit(X, LABELS_X)
     assert np.isinf(free.path_.node_lambda.astype(float)).any()
     draw_tree(free.forest_, 1, free.path_.node_lambda).figure.canvas.draw()
@@ -245,6 +249,8 @@ def test_stops_are_counted_by_prediction(stopping) -> None:
     heights = [bar.get_height() for container in axes.containers for bar in container]
     assert sum(heights) == X_TEST.shape[0]
     assert len(axes.containers) == len(stopping.classes_)
+    most = int(stopping.acquired(X_TEST).sum(axis=1).max())
+    assert axes.get_xlim() == (-0.6, most + 0.6)  # the bar of those that buy nothing is as wide as the others
 
 
 def test_purchases_are_shares_of_each_class(stopping) -> None:
@@ -392,6 +398,8 @@ def test_long_names_are_cut_in_the_middle_and_many_classes_drawn_together() -> N
     axes = draw_purchases(plt.figure().add_subplot(), bought, np.arange(12), [name, "b"])
     assert [label.get_text() for label in axes.get_yticklabels()] == [r"concentration of … serum fasting, \$1", "b"]
     assert texts(axes) == ["all examples"]
+    nothing = draw_purchases(plt.figure().add_subplot(), bought[:, :0], None, [])
+    assert ([text.get_text() for text in nothing.texts], nothing.get_legend()) == (["nothing is bought"], None)
     labels = np.repeat(["_a", "b"], 6)
     assert texts(draw_purchases(plt.figure().add_subplot(), bought, labels, [name, "b"])) == ["class _a", "class b"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
+from ipforest.estimator.model import trying_budgets
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.parts import half_and_quarters
 from ipforest.experiments.rows import grouped, mean_and_error, with_mean
@@ -43,8 +43,7 @@ def run(cell: Cell) -> list[Record]:
     whole = BudgetPrune(forest, feature_costs=data.costs, lam=0).fit(parts.X_validation)
     largest = float(whole.result_.cost)
     records = []
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="budget: nothing is bought")
+    with trying_budgets():
         for budget in np.geomspace(min(data.costs.positive_costs), 0.9 * largest, N_BUDGETS).tolist():
             for method, model in _pruned(forest, data, parts, budget):
                 error = float(np.mean(model.predict(parts.X_test) != parts.y_test))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
+from ipforest.estimator.model import trying_budgets
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
 from ipforest.experiments.parts import half_and_quarters
 from ipforest.experiments.rows import MEAN, draw_line, grouped, mean_and_error, panels, with_mean
@@ -36,8 +35,7 @@ def run(cell: Cell) -> list[Record]:
     y = np.concatenate([parts.y_train, parts.y_validation])
     forest = RandomForestClassifier(N_TREES, random_state=cell["seed"])
     records = []
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="budget: nothing is bought")
+    with trying_budgets():
         for method in METHODS:
             objective, _, refitted = method.partition(", ")
             model = BudgetPrune(

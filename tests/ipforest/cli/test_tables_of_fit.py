@@ -106,10 +106,10 @@ def test_a_dry_run_shows_fees_and_lone_groups(clinic, capsys) -> None:
         (["--out", "x"], "--budget: expected what an example may cost on average, got none; only --dry-run needs none"),
         (["--budget", "1"], "--out: expected a folder for the model, got none; only --dry-run needs none"),
         (["--dry-run", "--words", "blood typ"], "--words: expected a column of"),
-        (["--dry-run", "--sep", "::"], "separator: expected one character"),
+        (["--dry-run", "--sep", "::"], "--sep: expected one character"),
         (["--dry-run", "--sep", ","], "cells as in line 1"),
         (["--dry-run", "--decimal", "."], "column bmi [/kg], line 2: expected a finite number"),
-        (["--dry-run", "--encoding", "nonsense"], "encoding: expected the name of an encoding, such as cp1252"),
+        (["--dry-run", "--encoding", "nonsense"], "--encoding: expected the name of an encoding, such as cp1252"),
         (["--dry-run", "--drop", "AGE [years]", "BMI [/kg]", "Blood Type"], "expected columns to predict from"),
     ],
 )

@@ -52,7 +52,7 @@ def test_examples_are_rounded_to_the_precision_of_the_trees() -> None:
     assert one_split(0.1, dtype=np.float64).apply(above) == 2
     assert one_split(float(np.float32(0.1)), dtype=np.float32).apply(above) == 1
     assert one_split(1e300, dtype=np.float64).apply([[1e200]]) == 1
-    with pytest.raises(ValueError, match="expected finite float32 values or NaN, got an infinite or too large one"):
+    with pytest.raises(ValueError, match=r"expected finite float32 values or NaN, got .* too large one in column 0"):
         one_split(1e300).apply([[1e200]])
 
 
