@@ -128,7 +128,8 @@ class NeuralAcquisition(ABC):
         return nn.Sequential(*layers, nn.Linear(n_hidden, n_outputs))
 
     def _scaled(self, X: Array) -> Any:
-        return self.torch.tensor(self.scaler.transform(X), dtype=self.torch.float32)
+        """Scale what networks see; a missing value is 0, the mean of its feature where these are standardised."""
+        return self.torch.tensor(np.nan_to_num(self.scaler.transform(X)), dtype=self.torch.float32)
 
     def _seen(self, X: Any, bought: Any) -> Any:
         """Return what networks see: features, 0 where hidden, and which of them are shown; both may be shares."""

@@ -84,3 +84,15 @@ def test_without_pytorch_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r"torch: expected it to be installed .*; run pip install torch"):
         load_torch()
+
+
+@pytest.mark.slow
+def test_a_missing_value_is_the_mean(fitted):
+    X, _ = contexts(20, 3)
+    told = np.ones(X.shape, dtype=bool)
+    with_gaps = np.where(np.arange(6) == 1, np.nan, X)
+    with_means = np.where(np.arange(6) == 1, fitted.scaler.mean_, X)
+    np.testing.assert_allclose(fitted.predict_proba(with_gaps, told), fitted.predict_proba(with_means, told), atol=1e-6)
+    assert [*map(list, fitted.bought(with_gaps, 0, 3, forced=True))] == [
+        *map(list, fitted.bought(with_means, 0, 3, forced=True))
+    ]
