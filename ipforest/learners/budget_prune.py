@@ -88,10 +88,8 @@ class BudgetPrune(ForestPruner):
     split_cost : number, default=0
         What one test of a feature costs; counts towards the budget.
     validation_fraction : float, splitter or None, default=0.25
-        Share of the examples that are not trained on but used for costs, if `fit` gets no `X_cost` and the estimator
-        is not fitted. With None, costs come from the training examples. A test that none of the examples for costs
-        reaches seems to be free: where deep trees are pruned by few held-out examples, new ones may pay clearly more
-        than the budget, and None keeps closer to it.
+        Share of the examples that are not trained on, but tell the error (`summary`), if `fit` gets no `X_cost` and the
+        estimator is not fitted. With None, all are trained on. Costs are measured on all examples in either case.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part, and seeds an estimator that has no seed of its own.
 
@@ -214,7 +212,7 @@ class BudgetPrune(ForestPruner):
         trees: Any = replace(summed, feature_names=names, categories=Categories())
         self.forest_ = fill_inner_values(trees, data.X, data.weight)
         self._refit_data = data.with_relative_weights() if self._pruning.refit else None
-        return self._paying(X_cost, examples, examples), data, None
+        return self._paying(X_cost, examples), data, None
 
     def _check_boosted(self, y: object) -> None:
         """Require what the pruning of summed trees takes: targets, and the loss of their link."""

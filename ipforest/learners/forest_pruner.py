@@ -146,7 +146,7 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         y : array, shape (n_samples,)
             Targets; a fitted estimator needs them only for held-out errors and to refit.
         X_cost : array, shape (n_cost_samples, n_features), optional
-            Examples whose average cost is optimised and meets the budget.
+            Examples whose average cost is optimised and meets the budget; X without it.
         sample_weight : array, shape (n_samples,), optional
             Weights of the examples in training and in the loss; each counts once for costs.
         groups : array, shape (n_samples,), optional
@@ -175,7 +175,7 @@ class ForestPruner(AroundEstimator, PricedEstimator):
 
     def _warn_if_nothing_is_bought(self) -> None:
         whole = self.instance_.evaluate(self.instance_.unpruned)[1]
-        if self.budget is None or whole == 0:
+        if self.budget is None or whole <= nonnegative_fraction(self.budget, "budget"):
             return
         advice = "train the ensemble on the columns that cost less, or with a smaller max_features"
         advice = self._cheapest_beyond() or advice
@@ -262,7 +262,7 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         self.forest_ = Forest.from_sklearn(ensemble)
         self._note_missing(examples)
         self._refit_data = None
-        paying = self._paying(X_cost, examples, examples)
+        paying = self._paying(X_cost, examples)
         if y is None:
             return paying, None, None
         require_rows_in_order(X, y)
@@ -272,12 +272,12 @@ class ForestPruner(AroundEstimator, PricedEstimator):
         unseen = _seen_by_none(data, self.forest_.n_trees) if self._pruning.objective == "forest" else None
         return paying, data if self._pruning.errors == "held-out" else None, unseen
 
-    def _paying(self, X_cost: npt.ArrayLike | None, training: Array, otherwise: Array) -> Array:
-        """Take the examples for costs, on the scale of those trained on (`check_alike`), or others without any."""
+    def _paying(self, X_cost: npt.ArrayLike | None, given: Array) -> Array:
+        """Take the examples for costs, on the scale of those given (`check_alike`), or these without any."""
         if X_cost is None:
-            return otherwise
+            return given
         examples = self._checked(X_cost)
-        check_alike(examples, training, "X_cost")
+        check_alike(examples, given, "X_cost")
         return examples
 
     def _train(
@@ -297,7 +297,7 @@ class ForestPruner(AroundEstimator, PricedEstimator):
                 "pruning.errors: expected 'in-bag', 'out-of-bag' or 'training' without a validation part "
                 "(validation_fraction=None, or X_cost), got 'held-out'"
             )
-        paying = self._paying(X_cost, given.examples.X, validation.X)
+        paying = self._paying(X_cost, given.examples.X)
         self._refit_data = given.examples if self._pruning.refit else None
         ensemble, names = seeded(self.estimator, self.random_state), getattr(self, "feature_names_in_", None)
         with largest_named(training.X, names):

@@ -199,14 +199,20 @@ def test_the_wrapped_estimator_is_not_touched() -> None:
 def test_the_validation_part_is_held_out() -> None:
     model = BudgetPrune(DecisionTreeClassifier(random_state=0), random_state=3, validation_fraction=0.3)
     model.fit(X, LABELS_X)
-    assert model.instance_.n_examples == 72
-    assert model.forest_.n_samples[0] == 168
+    assert model.measured().n_samples == 72
+    assert (model.instance_.n_examples, model.forest_.n_samples[0]) == (240, 168)
     again = clone(model).fit(X, LABELS_X)
     assert again.instance_.fingerprint() == model.instance_.fingerprint()
     other = clone(model).set_params(random_state=4).fit(X, LABELS_X)
     assert other.instance_.fingerprint() != model.instance_.fingerprint()
     shared = clone(model).set_params(validation_fraction=None).fit(X, LABELS_X)
     assert (shared.instance_.n_examples, shared.forest_.n_samples[0]) == (240, 240)
+
+
+def test_the_budget_holds_on_all_examples_that_are_given() -> None:
+    model = BudgetPrune(FOREST, feature_costs=COSTS, budget=3, random_state=0).fit(X, LABELS_X)
+    assert model.cost(X).mean() <= 3
+    assert model.result_.cost == pytest.approx(model.cost(X).mean())
 
 
 def test_cost_examples_leave_all_others_for_training() -> None:
@@ -219,7 +225,7 @@ def test_rare_classes_are_always_trained_on(seed: int) -> None:
     labels = np.array(["common"] * 7 + ["rare", "single", "other"])
     model = BudgetPrune(DecisionTreeClassifier(), validation_fraction=0.6, random_state=seed).fit(X[:10], labels)
     assert model.classes_.tolist() == ["common", "other", "rare", "single"]
-    assert model.instance_.n_examples == 6
+    assert (model.measured().n_samples, model.instance_.n_examples) == (6, 10)
 
 
 def test_missing_values() -> None:
