@@ -28,7 +28,7 @@ def cells(quick: bool, seed: int) -> list[Cell]:
 
 
 def run(cell: Cell) -> list[Record]:
-    """Train on three quarters, a third of which says what features cost; measure each budget on the last quarter."""
+    """Train on two thirds of three quarters, and measure each budget on the last quarter."""
     data = datasets.load(cell["data"])
     parts = half_and_quarters(data.X, data.y, cell["seed"], most=(4000, 2000, 2000))
     X = np.concatenate([parts.X_train, parts.X_validation])
