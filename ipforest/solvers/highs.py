@@ -49,6 +49,8 @@ SMALLEST_ENTRY = 1e-9
 """HiGHS leaves entries of the matrix out that are not larger."""
 SMALL_COST = 1e-3
 """Costs below it are scaled: HiGHS's tolerances of the objective are absolute, 1e-7 of reduced costs, a gap of 1e-6."""
+HUGE_COST = 1e15
+"""Costs above it are scaled, too: HiGHS ends without an answer where they reach 1e21."""
 LARGEST_SCALED, MAX_POWER = 20, 1000
 """Powers of two: of the largest cost after scaling, above which small ones stay small, and of what floats hold."""
 LARGE = 1e8
@@ -171,12 +173,19 @@ def _check_entries(program: LinearProgram) -> None:
 
 
 def _objective_scale(program: LinearProgram) -> float:
-    """Return a power of two, by which costs are multiplied so that none hides below HiGHS's absolute tolerances."""
+    """Return a power of two, by which costs are multiplied so that none hides below HiGHS's absolute tolerances.
+
+    Huge ones are made smaller as far as none falls below 1.
+    """
     costs = np.abs(program.objective[program.objective != 0])
-    if not costs.size or costs.min() >= SMALL_COST:
+    if not costs.size:
         return 1.0
-    power = min(ceil(-log2(costs.min())), floor(LARGEST_SCALED - log2(costs.max())), MAX_POWER)
-    return 2.0 ** max(0, power)
+    least, most, power = log2(costs.min()), log2(costs.max()), 0
+    if costs.min() < SMALL_COST:
+        power = max(0, min(ceil(-least), floor(LARGEST_SCALED - most), MAX_POWER))
+    elif costs.max() > HUGE_COST:
+        power = -max(0, min(floor(least), ceil(most - LARGEST_SCALED)))
+    return 2.0**power
 
 
 def _in_units(solution: Solution, scale: float) -> Solution:

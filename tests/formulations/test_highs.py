@@ -334,8 +334,8 @@ def covering(costs, entries, *, upper=1.0, integer=False):
 
 
 @pytest.mark.parametrize("integer", [False, True])
-@pytest.mark.parametrize("unit", [1e-8, 1e-12, 1e-300, 1.0])
-def test_small_costs_are_told_apart(unit, integer):
+@pytest.mark.parametrize("unit", [1e-8, 1e-12, 1e-300, 1.0, 1e21, 1e100])
+def test_small_and_huge_costs_are_told_apart(unit, integer):
     """HiGHS's tolerances of the objective are absolute: 1e-7 and 1e-6."""
     solution = run(covering([3 * unit, 2 * unit, unit], [1, 1, 1], integer=integer))
     assert np.rint(solution.values).tolist() == [0, 0, 1]
