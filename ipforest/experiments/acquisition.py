@@ -90,8 +90,7 @@ class Purchases:
         ----------
         bought : ndarray of bool, shape (..., n_purchases)
         """
-        unpaid = bought @ self.members == 0
-        return np.asarray(self.alone + unpaid * self.fees @ self.members.T)
+        return np.asarray(self.alone + self._unpaid_fees(bought) @ self.members.T)
 
     def added(self, sets: BoolArray, bought: BoolArray) -> FloatArray:
         """Return what sets of further purchases cost in all, shape (n_sets,).
@@ -101,9 +100,11 @@ class Purchases:
         sets : ndarray of bool, shape (n_sets, n_purchases)
         bought : ndarray of bool, shape (n_purchases,)
         """
-        unpaid = bought @ self.members == 0
         again = np.maximum(sets @ self.members - 1, 0)
-        return np.asarray(sets @ self.prices_after(bought) - again @ (unpaid * self.fees))
+        return np.asarray(sets @ self.prices_after(bought) - again @ self._unpaid_fees(bought))
+
+    def _unpaid_fees(self, bought: BoolArray) -> FloatArray:
+        return np.asarray((bought @ self.members == 0) * self.fees)
 
     def shown(self, orders: Sequence[IntArray], most: float) -> BoolArray:
         """Mark the features that each example has bought when it has paid ``most``, shape (n_samples, n_features).

@@ -105,9 +105,6 @@ class NeuralAcquisition(ABC):
         scaler = StandardScaler(with_mean=training.standardised, with_std=training.standardised)
         self.scaler = scaler.set_output(transform="default").fit(X)
         self.columns = self.torch.tensor(purchases.columns, dtype=self.torch.float32)
-        self.members = self.torch.tensor(purchases.members, dtype=self.torch.float32)
-        self.alone = self.torch.tensor(purchases.alone, dtype=self.torch.float32)
-        self.fees = self.torch.tensor(purchases.fees, dtype=self.torch.float32)
         self.one_by_one = np.array_equal(purchases.columns, np.eye(X.shape[1], dtype=bool))
         self.predictor = self._network(int(y.max()) + 1)
         self.selector = self._network(purchases.prices.size)
@@ -244,9 +241,8 @@ class MutualInformationSelection(NeuralAcquisition):
         return entropy * self.torch.sigmoid(self.selector(seen))
 
     def _per_price(self, values: Any, bought: Any) -> Any:
-        unpaid = (bought @ self.members == 0).float()
-        prices = self.alone + (unpaid * self.fees) @ self.members.T
-        return values / prices.clamp_min(1e-9)
+        prices = np.maximum(self.purchases.prices_after(bought.numpy() > 0), 1e-9)
+        return values / self.torch.tensor(prices, dtype=self.torch.float32)
 
     def _scores(self, seen: Any, bought: Any) -> Any:
         return self._per_price(self._values(seen, self.predictor(seen)), bought)

@@ -283,17 +283,18 @@ def test_an_interrupted_measurement_ends_its_process_and_no_other():
 
 
 KILLED_MEASUREMENT = """
-import os, signal, threading, time
 from ipforest.experiments.benchmark_rows import in_own_process
 
-threading.Timer(4, os.kill, (os.getpid(), signal.SIGKILL)).start()
-in_own_process(time.sleep, 100)
+in_own_process(exec, "import time; print('begun', flush=True); time.sleep(100)")
 """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_the_process_of_a_measurement_ends_with_one_that_is_killed():
     """It holds the output, which is read to its end."""
-    killed = subprocess.run([sys.executable, "-c", KILLED_MEASUREMENT], capture_output=True, check=False, timeout=60)
-    assert killed.returncode == -signal.SIGKILL
+    command = [sys.executable, "-c", KILLED_MEASUREMENT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as measuring:
+        assert measuring.stdout.readline() == "begun\n"
+        measuring.kill()
+        assert measuring.communicate(timeout=60) == ("", None)
+    assert measuring.returncode == (1 if sys.platform == "win32" else -signal.SIGKILL)

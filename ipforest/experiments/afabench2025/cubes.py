@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from ipforest.experiments.acquisition_peers import HARD_PRICE, PRICES
 from ipforest.experiments.cube_distributions import DISTRIBUTIONS, N_CONTEXTS
 from ipforest.experiments.exact_information import ExactInformation
 from ipforest.experiments.experiment import Cell, Experiment, Record, Steps
-from ipforest.experiments.methods import METHODS, choices_within
+from ipforest.experiments.methods import METHODS, available, choices_within
 from ipforest.experiments.neural_acquisition import (
     GreedyDynamicSelection,
     MutualInformationSelection,
@@ -69,9 +68,7 @@ Open = Callable[..., Sessions]
 def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per data set, method and seed; the benchmark's own splits are there where the data folder has them."""
     named, n_seeds, size = (("CUBE",), 1, 400) if quick else ((*DATA, *splits()), N_SEEDS, N_TRAINING)
-    needs = {COAI: "lightgbm", STREED: "pystreed", GDFS: "torch", DIME: "torch"}
-    optional = [method for method, package in needs.items() if find_spec(package)]
-    methods = ["BudgetForest", STATIC, AACO, "BudgetedClassifier", *optional, EXACT]
+    methods = ["BudgetForest", STATIC, AACO, "BudgetedClassifier", *available([COAI, STREED, GDFS, DIME]), EXACT]
     return [
         {"data": name, "method": method, "training": size, "seed": seed + number}
         for number in range(n_seeds)

@@ -38,12 +38,12 @@ def test_what_purchases_cost_is_what_their_features_cost() -> None:
 
 def test_no_set_within_the_budget_is_worth_more() -> None:
     rng = np.random.default_rng(0)
-    gains, prices = rng.normal(0.3, 1, 7), rng.integers(0, 4, 7).tolist()
+    gains, prices = rng.normal(0.3, 1, 7), rng.uniform(0.5, 3, 7).tolist()
     costs = FeatureCosts(prices, groups=[0, 0, 0, 1, 1, -1, -1], group_fees=[1, 2])
     everything = np.array(list(product([False, True], repeat=7)))
-    for budget, found in zip((0, 2, 5), features_worth_their_price(gains, costs, (0, 2, 5)), strict=True):
+    for budget, found in zip((0.1, 2.0, 5.0), features_worth_their_price(gains, costs, (0.1, 2.0, 5.0)), strict=True):
         affordable = everything[costs.cost_of(everything) <= budget]
-        assert costs.cost_of(found[None])[0] <= budget
+        assert costs.cost_of(found[None])[0] <= budget + 1e-9
         assert found @ gains == pytest.approx((affordable @ gains).max())
 
 
