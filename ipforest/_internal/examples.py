@@ -10,6 +10,7 @@ from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import MetaEstimatorMixin, is_classifier, is_regressor
@@ -136,6 +137,31 @@ def largest_named(X: Any, names: Sequence[str] | None = None) -> Iterator[None]:
         column = sizes.idxmax() if names is None else names[int(np.argmax(sizes))]
         where = f"The largest is in column {column!r}; NaN stands for a missing value."
         raise ValueError(f"{problem} {where}") from None
+
+
+def require_held(values: Array, dtype: npt.DTypeLike, name: str, columns: Sequence[Any] | None = None) -> None:
+    """Refuse numbers that are infinite, or too large for the type in which a model compares them.
+
+    Parameters
+    ----------
+    values : ndarray of float
+    dtype : dtype
+    name : str
+        What they are, for the error message.
+    columns : sequence, optional
+        Names of the columns of a table, of which the message has the first with such a number; else there is none.
+
+    Raises
+    ------
+    ValueError
+        There is such a number.
+    """
+    with np.errstate(over="ignore"):
+        is_beyond = np.isinf(values.astype(dtype, copy=False))
+    if is_beyond.any():
+        where = "" if columns is None else f" in column {columns[int(np.argmax(is_beyond.any(axis=0)))]!r}"
+        kind = np.dtype(dtype).name
+        raise ValueError(f"{name}: expected finite {kind} values or NaN, got an infinite or too large one{where}")
 
 
 def _require_one_target(y: Any) -> None:

@@ -10,6 +10,7 @@ from math import inf
 from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.tree import DecisionTreeRegressor
@@ -235,6 +236,16 @@ class StagesInOrder:
         for number, stage in enumerate(self.stages):
             used[number, stage.features] = True
         return used
+
+    @property
+    def narrowest(self) -> npt.DTypeLike:
+        """The narrowest type in which trees of the stages compare values."""
+        types = [np.dtype(self.dtype)]
+        for number, stage in enumerate(self.stages):
+            if hasattr(stage.model, "mean_answers"):
+                return np.float32
+            types += [trees.dtype for trees in self._read.trees_of(number) or ()]
+        return min(types, key=lambda dtype: dtype.itemsize)
 
     @property
     def name(self) -> str:
