@@ -23,6 +23,7 @@ from ipforest._internal.feature_names import (
     column_names,
     in_pandas,
     known_to_scikit_learn,
+    refuse_lazy,
     require_columns_of_training,
 )
 
@@ -276,8 +277,10 @@ def require_rows_in_order(X: Any, values: Any, name: str = "y") -> None:
     Raises
     ------
     ValueError
-        The same labels stand in another order, so that by position examples get the targets or weights of others.
+        The same labels stand in another order, so that by position examples get the targets or weights of others; or
+        the values are still to be computed.
     """
+    refuse_lazy(values, name, "a value for each row of X")
     if not isinstance(X, pd.DataFrame) or not isinstance(values, pd.Series | pd.DataFrame):
         return
     rows, others = X.index, values.index

@@ -249,8 +249,12 @@ class StagesInOrder:
 
     @property
     def name(self) -> str:
-        """How many stages there are."""
-        return f"a cascade of {counted(len(self.stages), 'stage')}"
+        """How many stages there are, but for the first, which sees nothing."""
+        n_stages, most = len(self.stages) - 1, int(self._depth.max())
+        if n_stages == 0:
+            return "one answer for all examples"
+        longest = f", at most {most} for an example" if most < n_stages else ""
+        return f"a cascade of {counted(n_stages, 'stage')}{longest}"
 
     @property
     def features(self) -> IntArray:
