@@ -33,7 +33,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import Trees
 from ipforest.losses import ErrorData, NodeErrors, node_errors, stage_errors
-from ipforest.resolution import gains_of_splits, joint_resolution
+from ipforest.resolution import fits, gains_of_splits, greatest_step, joint_resolution
 from ipforest.results import Pruning
 
 FORMAT_VERSION = 1
@@ -359,11 +359,14 @@ class PruningInstance:
         require_no_split_cost(costs, split_cost)
         uses = trees.first_uses(leaves, costs)
         step, prices = Fraction(1, lcm(costs.denominator, price_of_split.denominator)), costs.unit_costs
+        numbers = np.bincount(uses.unit, minlength=costs.n_units).tolist()
+        tests = (price_of_split, max(leaves.size, int(uses.n_passing.sum())))
+        amounts = [*zip(prices, numbers, strict=True), tests]
         if fits_path:
-            numbers = np.bincount(uses.unit, minlength=costs.n_units).tolist()
             prices = tuple(price if number else Fraction(0) for price, number in zip(prices, numbers, strict=True))
-            tests = (price_of_split, max(leaves.size, int(uses.n_passing.sum())))
-            errors, step = joint_resolution(errors, trees.parent, [*zip(prices, numbers, strict=True), tests])
+            errors, step = joint_resolution(errors, trees.parent, amounts)
+        elif not fits(errors, trees.parent, amounts, step):
+            step = greatest_step([*prices, price_of_split])
         unit_costs = _integer_prices(prices, step)
         if exact_sum(unit_costs[uses.unit]) >= INT64_SAFE:
             raise _too_large(prices, step, f" in total over {examples.shape[0]} examples")

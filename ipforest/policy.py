@@ -122,6 +122,9 @@ class Policy(Protocol):
     One that a compiled walk can follow has a method ``at_once(purse)``, which gives a `ipforest.walks.Walk` for prices
     and a cap (`ipforest.walks.Purse`), or None; it is not asked where features are delayed. Tables are then predicted
     in one pass.
+
+    One whose parts compare values in types of their own has a property ``narrowest``, the narrowest of these: what
+    that does not hold is refused before any part sees it.
     """
 
     @property
@@ -193,6 +196,12 @@ class Policy(Protocol):
         in_words : callable (Test) -> str
             Says what a test asks, for models that test one feature at a time.
         """
+
+
+def narrowest_of(policy: Policy) -> npt.DTypeLike:
+    """Return the narrowest type in which a policy compares values."""
+    narrowest: npt.DTypeLike = getattr(policy, "narrowest", policy.dtype)
+    return narrowest
 
 
 def ordered_together(policy: Policy, progress: Progress, rows: Rows) -> BoolArray:

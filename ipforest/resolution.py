@@ -46,8 +46,7 @@ def joint_resolution(
     paid = [(price, number) for price, number in amounts if price and number]
     total = sum((price * number for price, number in paid), Fraction(0))
     for rounded in _ever_coarser(errors, parent):
-        _, gain = gains_of_splits(rounded.errors, parent)
-        largest = (INT64_SAFE - 1) // (2 * max(int(gain[gain > 0].sum()), 1))
+        largest = _largest_total(rounded, parent)
         for step in _exact_steps(price for price, _ in paid):
             if total / step <= largest:
                 return rounded, step
@@ -60,6 +59,23 @@ def joint_resolution(
     while total / step * 10 <= room:
         step /= 10
     return rounded, step
+
+
+def fits(errors: NodeErrors, parent: Int32Array, amounts: Iterable[tuple[Fraction, int]], step: Fraction) -> bool:
+    """Return whether gains times costs of the path are below 2^62 where costs are counted in such steps."""
+    return sum((price * number for price, number in amounts), Fraction(0)) / step <= _largest_total(errors, parent)
+
+
+def greatest_step(prices: Iterable[Fraction]) -> Fraction:
+    """Return the greatest step of which all prices are multiples, 1 where all are 0."""
+    *_, step = _exact_steps(price for price in prices if price)
+    return step
+
+
+def _largest_total(errors: NodeErrors, parent: Int32Array) -> int:
+    """Return up to which total cost gains times costs of the path are below 2^62."""
+    _, gain = gains_of_splits(errors.errors, parent)
+    return (INT64_SAFE - 1) // (2 * max(int(gain[gain > 0].sum()), 1))
 
 
 def _exact_steps(prices: Iterable[Fraction]) -> Iterator[Fraction]:

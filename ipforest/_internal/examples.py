@@ -10,6 +10,7 @@ from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import MetaEstimatorMixin, is_classifier, is_regressor
@@ -22,6 +23,7 @@ from ipforest._internal.feature_names import (
     column_names,
     in_pandas,
     known_to_scikit_learn,
+    refuse_lazy,
     require_columns_of_training,
 )
 
@@ -138,6 +140,31 @@ def largest_named(X: Any, names: Sequence[str] | None = None) -> Iterator[None]:
         raise ValueError(f"{problem} {where}") from None
 
 
+def require_held(values: Array, dtype: npt.DTypeLike, name: str, columns: Sequence[Any] | None = None) -> None:
+    """Refuse numbers that are infinite, or too large for the type in which a model compares them.
+
+    Parameters
+    ----------
+    values : ndarray of float
+    dtype : dtype
+    name : str
+        What they are, for the error message.
+    columns : sequence, optional
+        Names of the columns of a table, of which the message has the first with such a number; else there is none.
+
+    Raises
+    ------
+    ValueError
+        There is such a number.
+    """
+    with np.errstate(over="ignore"):
+        is_beyond = np.isinf(values.astype(dtype, copy=False))
+    if is_beyond.any():
+        where = "" if columns is None else f" in column {columns[int(np.argmax(is_beyond.any(axis=0)))]!r}"
+        kind = np.dtype(dtype).name
+        raise ValueError(f"{name}: expected finite {kind} values or NaN, got an infinite or too large one{where}")
+
+
 def _require_one_target(y: Any) -> None:
     """Refuse several targets, or the columns of a one-hot code, and say what takes them."""
     shape = () if isinstance(y, str) or issparse(y) else np.asarray(y).shape
@@ -250,8 +277,10 @@ def require_rows_in_order(X: Any, values: Any, name: str = "y") -> None:
     Raises
     ------
     ValueError
-        The same labels stand in another order, so that by position examples get the targets or weights of others.
+        The same labels stand in another order, so that by position examples get the targets or weights of others; or
+        the values are still to be computed.
     """
+    refuse_lazy(values, name, "a value for each row of X")
     if not isinstance(X, pd.DataFrame) or not isinstance(values, pd.Series | pd.DataFrame):
         return
     rows, others = X.index, values.index

@@ -65,6 +65,21 @@ def in_pandas(X: Any) -> Any:
     return X.to_pandas() if hasattr(X, "to_pandas") else X
 
 
+def refuse_lazy(values: Any, name: str, expected: str) -> None:
+    """Refuse a lazy frame of Polars, whose values are still to be computed.
+
+    Raises
+    ------
+    ValueError
+        It is one.
+    """
+    if hasattr(values, "collect") and hasattr(values, "lazy"):
+        kind = type(values).__name__
+        raise ValueError(
+            f"{name}: expected {expected}, got a {kind} that is still to be computed; use {name}.collect()"
+        )
+
+
 def known_to_scikit_learn(X: Any, name: str = "X") -> Any:
     """Return a frame whose columns scikit-learn does not see, of narwhals, Arrow or Dask, as one whose it does.
 
@@ -74,10 +89,7 @@ def known_to_scikit_learn(X: Any, name: str = "X") -> Any:
     """
     if hasattr(X, "to_native"):
         return known_to_scikit_learn(X.to_native(), name)
-    if hasattr(X, "collect") and hasattr(X, "lazy"):
-        raise ValueError(
-            f"{name}: expected a table, got a {type(X).__name__} that is still to be computed; use {name}.collect()"
-        )
+    refuse_lazy(X, name, "a table")
     if hasattr(X, "__dask_graph__") and column_labels(X) is not None:
         return X.compute()
     X = in_pandas(X) if hasattr(X, "column_names") else X

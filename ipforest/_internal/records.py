@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from io import StringIO
+from pathlib import PurePath
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -27,7 +28,7 @@ _NUMBERS = re.compile(r"[-+]?\.?\d[\d.,e+-]*%?( (±|/|of) [-+]?[\d.,e+-]+%?)?")
 
 
 def to_record(item: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return the fields of a dataclass as JSON types: exact numbers as "p/q", enumerations as their values.
+    """Return the fields of a dataclass as JSON types: exact numbers as "p/q", paths as text, enumerations as values.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def _plain(value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, (Fraction, Decimal)):
+    if isinstance(value, (Fraction, Decimal, PurePath)):
         return str(value)
     if is_dataclass(value):
         return to_record(value)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import BoolArray, FloatArray, Int32Array, IntArray
@@ -48,6 +49,11 @@ class GatedPolicy:
         self.ignores_unwanted = all(part.ignores_unwanted for part in self._parts)
 
     @property
+    def narrowest(self) -> npt.DTypeLike:
+        """The narrowest type of the parts."""
+        return min((np.dtype(part.dtype) for part in self._parts), key=lambda dtype: dtype.itemsize)
+
+    @property
     def features(self) -> IntArray:
         """The features that the gate or a model may want."""
         return np.unique(np.concatenate([part.features for part in self._parts])).astype(np.int64)
@@ -83,19 +89,9 @@ class GatedPolicy:
         return self._parts[part].answer(self._progress_of(part, progress), rows)
 
     def _progress_of(self, part: int, progress: Progress) -> Progress:
-        """View the progress as one part knows it.
-
-        Raises
-        ------
-        ValueError
-            A value is too large for the numbers that the part compares.
-        """
+        """View the progress as one part knows it."""
         place, dtype = progress.place[:, self._ends[part] : self._ends[part + 1]], np.dtype(self._parts[part].dtype)
-        with np.errstate(over="ignore"):
-            values = progress.values.astype(dtype, copy=False)
-        if np.isinf(values).any():
-            raise ValueError(f"X: expected finite {dtype} values or NaN, got an infinite or too large one")
-        return replace(progress, place=place, values=values)
+        return replace(progress, place=place, values=progress.values.astype(dtype, copy=False))
 
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Answer by the full model where it has all that it wants, else by the cheap one from what is known."""

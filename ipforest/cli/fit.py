@@ -43,8 +43,11 @@ PRUNED, CHOSEN, CHOSEN_NUMBER = "BudgetPrune", "BudgetedClassifier", "BudgetedRe
 NEEDED = {"budget": "what an example may cost on average", "out": "a folder for the model"}
 """What training cannot do without."""
 
-OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact", "time_limit": 10.0}
+OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact"}
 """Options that only the first has, with their defaults."""
+
+SEARCH_SECONDS = 10.0
+"""So long a forest is searched within its budget, unless the options say so; the others have no limit."""
 
 TOTAL_COST = "total-cost"
 
@@ -54,8 +57,8 @@ MAX_IDLE_SHOWN = 30
 DESCRIPTION = (
     "Train a model within a budget on a table; save it, and say what it buys and its error on rows held out. "
     f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} and {CHOSEN_NUMBER} grow with prices, prune, and "
-    "stop buying when going on is not worth it; their error is usually lower, and they take longer. --search, "
-    f"--time-limit and --trees are for {PRUNED} alone."
+    "stop buying when going on is not worth it; their error is often lower, and they take longer. --search and "
+    f"--trees are for {PRUNED} alone."
 )
 
 
@@ -86,9 +89,9 @@ def add(command: Parser) -> None:
         metavar="NAME",
         help=f"what to train: {PRUNED} (the default), {CHOSEN} or {CHOSEN_NUMBER}",
     )
-    command.add_search_options()
+    command.add_search_options(f"default: {SEARCH_SECONDS:g}; none for the others, whose training ends then")
     command.add_argument("--trees", type=positive_integer, metavar="T", help="trees of the forest (default: 100)")
-    command.set_defaults(**dict.fromkeys(OF_PRUNED))
+    command.set_defaults(**dict.fromkeys([*OF_PRUNED, "time_limit"]))
     command.add_argument(
         "--test-share", default="0.25", metavar="S", help="share of the rows held out to measure on (default: 0.25)"
     )
@@ -97,12 +100,10 @@ def add(command: Parser) -> None:
 
 def run(options: Arguments) -> int:
     """Read, train, measure, save."""
-    import numpy as np
     from sklearn.model_selection import train_test_split
 
     from ipforest._internal.files import write_text
     from ipforest._internal.progress import progress_bar
-    from ipforest.choosing.class_costs import read_class_cost_file, read_class_costs
     from ipforest.tabular.column_kinds import summary
     from ipforest.tabular.model_files import save_model
 
@@ -112,9 +113,7 @@ def run(options: Arguments) -> int:
     _check_options(options)
     with warnings_as_notes():
         X, y, columns, costs = read_table(options)
-    if options.class_costs is not None:
-        read_class_costs(Path(options.class_costs), np.unique(y))
-        options.class_costs = read_class_cost_file(options.class_costs)
+    untrained = _untrained(options, budget, _class_costs(options, y))
     if options.dry_run:
         _print_reading(columns, costs, options)
         return DONE
@@ -130,13 +129,13 @@ def run(options: Arguments) -> int:
         progress(0.1, f"training {options.estimator}")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
-            model, compared = _fitted(options, X_train, y_train, costs, budget)
+            model, compared = _fitted(untrained, X_train, y_train, costs)
         progress(1.0, "")
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         print_note(message)
     report = _report(model, compared, X_test, y_test, list(X.columns))
     if compared is not model:
-        report["left_out"] = [X.columns[column] for column in _beyond_budget(options, costs, budget)]
+        report["left_out"] = [X.columns[column] for column in _beyond_budget(untrained, costs)]
     save_model(model, directory / MODEL_FILE)
     write_text(directory / REPORT_FILE, json.dumps(report, indent=1))
     if options.json:
@@ -210,7 +209,20 @@ def _print_reading(columns: list[Column], costs: FeatureCosts, options: Argument
     console.print(table)
 
 
-def _untrained(options: Arguments, budget: Fraction | None) -> Any:
+def _class_costs(options: Arguments, y: pd.Series) -> dict[str, dict[str, float]] | None:
+    """Read what mistakes cost, by the names of the classes, of which training may see fewer."""
+    import numpy as np
+
+    from ipforest.choosing.class_costs import read_class_costs
+
+    if options.class_costs is None:
+        return None
+    classes = np.unique(y)
+    matrix = read_class_costs(Path(options.class_costs), classes)
+    return {true: dict(zip(classes, row, strict=True)) for true, row in zip(classes, matrix.tolist(), strict=True)}
+
+
+def _untrained(options: Arguments, budget: Fraction | None, class_costs: dict[str, dict[str, float]] | None) -> Any:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor, RunSettings
@@ -218,33 +230,32 @@ def _untrained(options: Arguments, budget: Fraction | None) -> Any:
     from ipforest.learners.forest_pruner import PruningSettings
 
     common = {"budget": budget, "max_cost": exact_number(options.max_cost, "max-cost"), "random_state": options.seed}
+    run = RunSettings(options.time_limit, verbose=not options.json)
     if options.estimator == CHOSEN_NUMBER:
-        return BudgetedRegressor(
-            n_jobs=-1, run=RunSettings(verbose=not options.json), scoring=options.scoring, **common
-        )
-    common["class_costs"] = options.class_costs
+        return BudgetedRegressor(n_jobs=-1, run=run, scoring=options.scoring, **common)
+    common["class_costs"] = class_costs
     common["scoring"] = TOTAL_COST.replace("-", " ") if options.scoring == TOTAL_COST else options.scoring
     if options.estimator == CHOSEN:
-        return BudgetedClassifier(n_jobs=-1, run=RunSettings(verbose=not options.json), **common)
+        return BudgetedClassifier(n_jobs=-1, run=run, **common)
     given = {name: getattr(options, name) for name in OF_PRUNED}
     chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
+    limit = SEARCH_SECONDS if options.time_limit is None else options.time_limit
     kind = RandomForestRegressor if options.regression else RandomForestClassifier
     return BudgetPrune(
         kind(chosen["trees"], random_state=options.seed, n_jobs=-1),
-        pruning=PruningSettings(search=chosen["search"], time_limit=chosen["time_limit"]),
+        pruning=PruningSettings(search=chosen["search"], time_limit=limit),
         validation_fraction=None,  # costs need no target, and a quarter of a small table tells them badly
         **common,
     )
 
 
-def _fitted(
-    options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None
-) -> tuple[Any, Any]:
+def _fitted(untrained: Any, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts) -> tuple[Any, Any]:
     """Train the estimator, behind one-hot columns where there is text; return also what it is compared with.
 
     A forest is also trained without the columns that cost more than the budget. If that is no worse, it is compared
     with a forest on all columns, and otherwise with itself, both without a budget.
     """
+    from sklearn.base import clone
     from sklearn.frozen import FrozenEstimator
 
     from ipforest.estimator.model import trying_budgets
@@ -254,11 +265,11 @@ def _fitted(
     encoder = FrozenEstimator(one_hot(X, costs)[0]) if text_columns(X) else None
 
     def trained(table: pd.DataFrame, budget: Fraction | None) -> Any:
-        model = _untrained(options, budget)
+        model = clone(untrained).set_params(budget=budget)
         model = model if encoder is None else BudgetedPipeline(encoder, model)
         return model.set_params(feature_costs=costs).fit(table, y)
 
-    hidden = _beyond_budget(options, costs, budget)
+    budget, hidden = untrained.budget, _beyond_budget(untrained, costs)
     whole = trained(X, None if hidden.size else budget)
     if not hidden.size:
         return whole, whole
@@ -272,12 +283,13 @@ def _fitted(
     return other, whole
 
 
-def _beyond_budget(options: Arguments, costs: FeatureCosts, budget: Fraction | None) -> IntArray:
+def _beyond_budget(untrained: Any, costs: FeatureCosts) -> IntArray:
     """List the columns without which a forest is trained as well."""
-    from ipforest.learners.budget_prune import columns_beyond
+    from ipforest.learners.budget_prune import BudgetPrune, columns_beyond
 
+    budget = untrained.budget
     hidden = columns_beyond(costs, budget or Fraction(0))
-    is_tried = options.estimator == PRUNED and budget and hidden.size < costs.n_features
+    is_tried = isinstance(untrained, BudgetPrune) and budget and hidden.size < costs.n_features
     return hidden if is_tried else hidden[:0]
 
 
@@ -285,6 +297,7 @@ def _report(model: Any, compared: Any, X: pd.DataFrame, y: pd.Series, names: lis
     """Measure a model on rows held out, and without a budget what it is compared with."""
     from sklearn.base import is_classifier
 
+    from ipforest.choosing.measures import name_of, read_scoring
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.tabular.purchases import purchases
     from ipforest.wrappers.pipeline import parted
@@ -292,6 +305,8 @@ def _report(model: Any, compared: Any, X: pd.DataFrame, y: pd.Series, names: lis
     (_, bought, encode, _), (_, other, _, _) = parted(model), parted(compared)
     columns = encode(X)
     is_pruned = isinstance(bought, BudgetPrune)
+    has_all_classes = not is_classifier(bought) or y.nunique() == len(bought.classes_)
+    is_scored = bought._scorer is not None and has_all_classes
     report: dict[str, Any] = {
         "budget": None if bought.budget is None else str(bought.budget),
         "rows_held_out": len(X),
@@ -300,6 +315,8 @@ def _report(model: Any, compared: Any, X: pd.DataFrame, y: pd.Series, names: lis
     }
     if is_pruned:
         report["gap"] = float(bought.gap_)
+    if is_scored:
+        report["scoring"] = name_of(bought.scoring)
     whole = other.at_lambda(0).set_params(max_cost=None) if is_pruned else other.at_budget(None)
     alone = bought.measured(columns, y)
     gain = bought._gain_over(alone, columns, y)
@@ -310,6 +327,8 @@ def _report(model: Any, compared: Any, X: pd.DataFrame, y: pd.Series, names: lis
         report[f"cost{ending}"] = float(measured.cost(columns).mean())
         if bought.class_costs_ is not None:
             report[f"mistakes{ending}"] = measured.misclassification_cost(columns, y)
+        if is_scored:
+            report[f"score{ending}"] = float(read_scoring(bought.scoring)(measured, columns, y))
     return report
 
 
@@ -340,11 +359,15 @@ def _verdict(report: dict[str, Any], options: Arguments, costs: FeatureCosts) ->
         of, measured = ("within the budget", error) if report["budget"] else ("of the forest", "total cost")
         of = f"of this forest {of}" if left_out else of
         proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {plain(report['gap'], 2)}."
+    scored = ""
+    if "scoring" in report:
+        before = report[f"score{ending}"]
+        scored = f", {report['scoring']} {report['score']:.4f} ({otherwise} {before:.4f})"
     budget = f"budget {as_given(Fraction(report['budget']))}; " if report["budget"] else ""
     return (
         f"{unused}An example costs {plain(report['cost'])} on average ({budget}{otherwise} "
         f"{plain(report[f'cost{ending}'])}) at {report['measure']} {report['error']:.4f} ({otherwise} "
-        f"{report[f'error{ending}']:.4f}).{_mistakes(report, ending, otherwise)}{proof}{_coin(report, options)}"
+        f"{report[f'error{ending}']:.4f}){scored}.{_mistakes(report, ending, otherwise)}{proof}{_coin(report, options)}"
         f"{_other_estimator(report, costs)}"
     )
 
@@ -368,8 +391,8 @@ def _other_estimator(report: dict[str, Any], costs: FeatureCosts) -> str:
         return ""
     if not any(0 < price <= budget for price in costs.alone):
         return ""
-    name = CHOSEN if report["measure"] == "error" else CHOSEN_NUMBER
-    return f"\nWithin a budget the error is usually lower with `--estimator {name}`, which grows with prices."
+    name, often = (CHOSEN, "usually") if report["measure"] == "error" else (CHOSEN_NUMBER, "often")
+    return f"\nWithin a budget the error is {often} lower with `--estimator {name}`, which grows with prices."
 
 
 def _mistakes(report: dict[str, Any], ending: str, otherwise: str) -> str:

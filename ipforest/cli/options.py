@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
@@ -36,6 +37,9 @@ FILES = (".skops", ".joblib", ".pkl", ".pickle", ".json", ".csv", ".cert", ".npz
 N_SEEDS = 1 << 32
 """Seeds are below this."""
 
+WITHOUT_VALUE = re.compile("argument ([^:]*/)?(?P<name>--[^:/]+): expected (at least )?one argument")
+"""What argparse says of an option that nothing follows but what it takes for another option."""
+
 Arguments: TypeAlias = argparse.Namespace
 
 
@@ -44,7 +48,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with wrong usage."""
-        super().error(f"{message}; see {self.prog} --help")
+        option = WITHOUT_VALUE.match(message)
+        hint = f"; a value that begins with a hyphen, such as -x, is given as {option['name']}=-x" if option else ""
+        super().error(f"{message}{hint}; see {self.prog} --help")
 
     def add_list(self, option: str, metavar: str, what: str, default: list[str] | None = None) -> None:
         """Add an option of one or more words; given again, it adds to them."""
@@ -83,8 +89,8 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--loss", help="misclassification, gini, entropy or squared_error (default: by the task)")
         self.add_argument("--split-cost", default="0", metavar="C", help="what one test costs (default: 0)")
 
-    def add_search_options(self) -> None:
-        """Add the options of the search within a budget."""
+    def add_search_options(self, of_limit: str = "default: 10") -> None:
+        """Add the options of the search within a budget; the help of the time limit ends so."""
         self.add_argument(
             "--search",
             choices=("path", "greedy", "exact"),
@@ -92,7 +98,7 @@ class Parser(argparse.ArgumentParser):
             help="best breakpoint of the path, filled up by greed, or branch and bound (default: exact)",
         )
         self.add_argument(
-            "--time-limit", type=seconds, default=10.0, metavar="S", help="seconds of branch and bound (default: 10)"
+            "--time-limit", type=seconds, default=10.0, metavar="S", help=f"seconds of branch and bound ({of_limit})"
         )
         self.add_argument("--max-cost", metavar="C", help="the most that any one example may pay")
 

@@ -25,7 +25,7 @@ from ipforest._internal.arrays import (
     one_line,
     read_only,
 )
-from ipforest._internal.examples import other_than_numbers, refuse_other_tables, with_nan
+from ipforest._internal.examples import other_than_numbers, refuse_other_tables, require_held, with_nan
 from ipforest._internal.feature_names import (
     checked_names,
     in_pandas,
@@ -381,12 +381,7 @@ class Trees:
                 examples: Array = check_array(raw, dtype=self.dtype, order="C", ensure_all_finite=False)
         except (TypeError, ValueError):
             raise TypeError(f"{name}: expected numbers, got {self._other_than_numbers(raw)}") from None
-        if (is_beyond := np.isinf(examples).any(axis=0)).any():
-            place = int(np.argmax(is_beyond))
-            raise ValueError(
-                f"{name}: expected finite {self.dtype} values or NaN, got an infinite or too large one in column "
-                f"{place if self.feature_names is None else self.feature_names[place]!r}"
-            )
+        require_held(examples, self.dtype, name, self.feature_names or range(self.n_features))
         return examples
 
     def _other_than_numbers(self, X: Any) -> str:

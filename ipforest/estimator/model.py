@@ -199,7 +199,7 @@ class BudgetedModel(PredictsOnDemand, _Keeper, BaseEstimator):
         ----------
         X, y : arrays, optional
             Test examples; by default those held out in `fit`, or 2,000 of them. The model looks better on these than it
-            is, as it was chosen on them.
+            is, as it was chosen on them; only a pruned forest is not, unless ``pruning`` asks for it.
 
         Raises
         ------
@@ -278,11 +278,16 @@ class BudgetedModel(PredictsOnDemand, _Keeper, BaseEstimator):
             lines += [
                 f"  of {counted(offered.size, 'choice')} at costs from {offered.min():.4g} to {offered.max():.4g}"
             ]
-        examples = "examples on which it was chosen" if is_own else "examples"
+        examples = f"examples {self._kept_for}" if is_own else "examples"
         lines += [measured.in_words(examples), f"  buys most: {measured.bought_most(units, n_units)}"]
         if measured.is_beyond_chance(mixture_gain):
             lines += [f"  {self._hint_at_mixture(mixture_gain)} on these examples"]
         return "\n".join(lines)
+
+    @property
+    def _kept_for(self) -> str:
+        """What the examples that are kept were used for, in words."""
+        return "on which it was chosen"
 
     def __str__(self) -> str:
         return self.summary() if self._keeps_examples else repr(self)

@@ -10,10 +10,10 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
 from ipforest._internal.files import write_text
+from ipforest._internal.parent_process import end_with_parent
 from ipforest._internal.progress import ProgressCallback
 from ipforest._internal.records import records_to_csv
 from ipforest._internal.undisturbed import Undisturbed, started_without_interrupts
@@ -48,7 +48,7 @@ def collected(
 def in_own_process(function: Callable[..., Row], *arguments: object) -> Row:
     """Run a measurement in a fresh interpreter, which ends with this one; add its peak memory."""
     others, beginning = set(multiprocessing.active_children()), Undisturbed()
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _end_with_parent) as pool:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), end_with_parent) as pool:
 
         def begin() -> Future[Row]:
             with started_without_interrupts():
@@ -61,18 +61,6 @@ def in_own_process(function: Callable[..., Row], *arguments: object) -> Row:
             for process in set(multiprocessing.active_children()) - others:
                 process.kill()
             raise
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it has ended, also where that was killed and could tell nothing."""
-    parent = multiprocessing.parent_process()
-
-    def end() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    Thread(target=end, daemon=True).start()
 
 
 def _with_peak(function: Callable[..., Row], *arguments: object) -> Row:

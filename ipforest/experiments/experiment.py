@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from ipforest._internal.arrays import one_line
 from ipforest._internal.claims import Claims
 from ipforest._internal.files import write_figure, write_text
+from ipforest._internal.parent_process import end_with_parent
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import object_of, records_to_csv
 from ipforest._internal.undisturbed import started_without_interrupts
@@ -396,6 +397,7 @@ def _claimed(
 
 
 def _run_cell(run: Callable[[Cell], list[Record]], file: Path, cell: Cell) -> tuple[Path, list[Record], float]:
+    end_with_parent()
     start = process_time()
     records = run(cell)
     return file, records, process_time() - start

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, FloatArray
-from ipforest._internal.examples import checked_weight, validated
+from ipforest._internal.examples import checked_weight, require_held, validated
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.packed_forests import ForestsAtRest
 from ipforest.estimator.checks import check_integer
@@ -131,8 +131,7 @@ class MeanOfForests(BaseEstimator):
             compared = np.ascontiguousarray(examples, dtype=np.float32)
         if compared.shape[1:] != (self.n_features_in_,):
             raise ValueError(f"X: expected {self.n_features_in_} features, got shape {compared.shape}")
-        if np.isinf(compared).any():
-            raise ValueError("X: expected finite float32 values or NaN, got an infinite or too large one")
+        require_held(compared, np.float32, "X", range(self.n_features_in_))
         first, *others = (trees.mean_value(compared) for trees in self.ensembles_)
         return sum(others, start=first) / len(self.ensembles_)
 

@@ -18,7 +18,7 @@ from ipforest._internal.words import as_given
 from ipforest.choosing.frontier import Frontier
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
-from ipforest.ensemble.sklearn_trees import AVERAGING, averaging_trees
+from ipforest.ensemble.sklearn_trees import AVERAGING, averaging_trees, unfrozen
 from ipforest.estimator import PricedEstimator
 from ipforest.estimator.base import warn_if_nothing_is_bought
 from ipforest.estimator.checks import check_choice, is_fitted
@@ -346,6 +346,14 @@ class ForestPruner(AroundEstimator, PricedEstimator):
     def policy(self) -> TreesInOrder:
         """Say how the fitted model buys features and what it answers."""
         return TreesInOrder(self.pruned_)
+
+    @property
+    def _kept_for(self) -> str:
+        judged = self._pruning
+        is_chosen = judged.errors == "held-out" or judged.objective == "forest" or judged.refit
+        if is_chosen or is_fitted(unfrozen(self.estimator)):
+            return super()._kept_for
+        return "held out of training"
 
     @property
     def _taken(self) -> str:

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, checked_count, checked_number
+from ipforest._internal.examples import require_held
 from ipforest._internal.words import number_of
 from ipforest.costs import require_no_split_cost
-from ipforest.policy import ANSWERS, Policy, Progress, Rows, ordered_together
+from ipforest.policy import ANSWERS, Policy, Progress, Rows, narrowest_of, ordered_together
 from ipforest.session.paid_units import PaidUnits
 from ipforest.session.seller import Seller, Unit
 from ipforest.session.told import Known, require_column_order, told_features, told_of_unit, without_absent
@@ -429,7 +430,7 @@ class Sessions:
         *,
         one_for_all: bool = False,
         absent: BoolArray | np.bool_ | None = None,
-        columns: Sequence[str] = (),
+        columns: Sequence[str] | None = None,
     ) -> Array:
         """Take values in the policy's type, perhaps one for all; NaN stands where they could not be had."""
         try:
@@ -441,11 +442,7 @@ class Sessions:
         is_one = one_for_all and block.ndim == 0
         if not is_one and block.shape != shape:
             raise ValueError(f"{name}: expected values of shape {shape}, got {block.shape}")
-        if (is_beyond := np.isinf(block)).any():
-            where = f" in column {columns[int(np.argmax(is_beyond.any(axis=0)))]!r}" if columns else ""
-            raise ValueError(
-                f"{name}: expected finite {block.dtype} values or NaN, got an infinite or too large one{where}"
-            )
+        require_held(block, narrowest_of(self._policy), name, columns)
         missing = np.isnan(block) if absent is None else np.isnan(block) & ~absent
         if not self._seller.allow_missing and missing.any():
             raise ValueError(

@@ -10,6 +10,7 @@ from math import inf
 from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.tree import DecisionTreeRegressor
@@ -237,9 +238,23 @@ class StagesInOrder:
         return used
 
     @property
+    def narrowest(self) -> npt.DTypeLike:
+        """The narrowest type in which trees of the stages compare values."""
+        types = [np.dtype(self.dtype)]
+        for number, stage in enumerate(self.stages):
+            if hasattr(stage.model, "mean_answers"):
+                return np.float32
+            types += [trees.dtype for trees in self._read.trees_of(number) or ()]
+        return min(types, key=lambda dtype: dtype.itemsize)
+
+    @property
     def name(self) -> str:
-        """How many stages there are."""
-        return f"a cascade of {counted(len(self.stages), 'stage')}"
+        """How many stages there are, but for the first, which sees nothing."""
+        n_stages, most = len(self.stages) - 1, int(self._depth.max())
+        if n_stages == 0:
+            return "one answer for all examples"
+        longest = f", at most {most} for an example" if most < n_stages else ""
+        return f"a cascade of {counted(n_stages, 'stage')}{longest}"
 
     @property
     def features(self) -> IntArray:

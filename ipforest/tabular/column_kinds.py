@@ -46,6 +46,7 @@ DATE = re.compile(
     r"([0-9]{1,4}([-/.])[0-9]{1,2}\2[0-9]{2,4}|[0-9]{1,2}[-/. ]{1,2}[^\W\d_]{3,9}[-/. ]{1,2}[0-9]{4})([T ][0-9:.Z+]+)?"
 )
 TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9.]+)?( ?[ap]m)?", re.IGNORECASE)
+KEPT_BY_PRICE = "a line of its own in the price list keeps it"
 NAMELESS = re.compile(r"|unnamed: \d+")
 ID = re.compile(r"(^|[^a-z])(ids?|uuid|guid)([^a-z]|$)|^(index|row|rownames?|row (names?|numbers?))$")
 
@@ -248,11 +249,11 @@ def _no_words(different: Sequence[str], n_present: int) -> str:
 def _no_numbers(name: str, numbers: FloatArray, n_present: int) -> str:
     """Say why a column of numbers is no feature, or nothing."""
     if len(numbers) >= MIN_RUN and np.all(np.diff(numbers) == 1):
-        return "counts the rows"
+        return f"counts the rows; {KEPT_BY_PRICE}"
     if ID.search(_spaced(name)):
         different = np.unique(numbers[~np.isnan(numbers)])
         if len(different) > max(FEW_WORDS, n_present / 2) and np.all(different % 1 == 0):
-            return "identifies the rows"
+            return f"identifies the rows; {KEPT_BY_PRICE}"
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED
@@ -16,7 +17,7 @@ PICKLES = (".joblib", ".pkl", ".pickle")
 
 
 def _not_held(model: Any) -> str:
-    """List the attributes of a model that a skops file cannot hold, such as prices given as a DataFrame."""
+    """List the attributes of a model that a skops file cannot hold."""
     from skops import io
 
     def is_held(value: Any) -> bool:
@@ -31,6 +32,21 @@ def _not_held(model: Any) -> str:
     )
 
 
+def _with_prices_held(model: Any) -> Any:
+    """Put the prices as they were read in place of a table, which a skops file cannot hold."""
+    from skops import io
+
+    from ipforest.tabular.skops_files import ForeignTypeError, checked_file
+
+    if not hasattr(model, "costs_") or not hasattr(model, "feature_costs"):
+        return model
+    try:
+        checked_file(io.dumps(model.feature_costs))
+    except (TypeError, ForeignTypeError):
+        return copy(model).set_params(feature_costs=model.costs_)
+    return model
+
+
 def save_model(model: Any, path: str | Path) -> Path:
     """Write a fitted model, whole or not at all.
 
@@ -38,7 +54,8 @@ def save_model(model: Any, path: str | Path) -> Path:
     ----------
     model : estimator
     path : str or Path
-        ``.skops``: types and arrays, no code, compressed where it would be read again. ``.joblib``: a pickle.
+        ``.skops``: types and arrays, no code, compressed where it would be read again; prices that were given as a
+        table or by a path are the `FeatureCosts` that they were read as. ``.joblib``: a pickle.
 
     Raises
     ------
@@ -56,15 +73,14 @@ def save_model(model: Any, path: str | Path) -> Path:
         from ipforest.tabular.skops_files import ForeignTypeError, checked_file
 
         pipeline = ", or its as_pipeline()" if hasattr(model, "as_pipeline") else ""
+        model = _with_prices_held(model)
         try:
             content: bytes = io.dumps(model)
             checked_file(content)
         except TypeError as problem:
-            parts = _not_held(model)
-            prices = "call set_params(feature_costs=model.costs_) before, or " if "feature_costs of" in parts else ""
             raise TypeError(
                 f"model: expected parts that a .skops file can hold for {path}, got {type(model).__name__} with "
-                f"{parts or problem}; {prices}write a .joblib file{pipeline}"
+                f"{_not_held(model) or problem}; write a .joblib file{pipeline}"
             ) from None
         except ForeignTypeError as foreign:
             raise TypeError(

@@ -64,14 +64,14 @@ def budget_answers(
     """Solve for a budget by several methods and compare what they say."""
     infos = {name: BUDGET_SOLVERS.get(name.removeprefix(PREFIX)) for name in methods}
     fitting = {name: methods[name] for name, info in infos.items() if info is None or info.fits(instance)}
-    results = results_of(fitting, instance, budget, "budget")
+    results, failures = results_of(fitting, instance, budget, "budget")
     valid = [result for result in results.values() if _claim_problems(result, budget, definition) == []]
     errors = {result.error for result in valid}
     if definition.every is not None:
         errors |= {error for error, cost in definition.every if cost <= budget}
     least = min(errors, default=None)
     relaxed = _relaxed_errors(valid, budget, definition)
-    return [
+    answers = [
         Answer.of(
             name,
             result,
@@ -85,6 +85,7 @@ def budget_answers(
         )
         for name, result in results.items()
     ]
+    return answers + failures
 
 
 def _claim_problems(result: BudgetResult, budget: Fraction, definition: Definition) -> list[str]:

@@ -4,6 +4,7 @@ Methods at one lambda are the solvers of the registry, the whole path, and every
 budget are those of `proofs.crosschecks.budgets`. What is required of each answer, recomputed from the instance's stored
 arrays by `proofs.crosschecks.definition`:
 
+- there is one: a method that raises an error has failed, and the others are asked all the same;
 - the pruning is closed under parents, and its error, cost and objective are the ones reported;
 - the bound exceeds neither the objective nor that of any pruning found;
 - an exact method ends with status "optimal", bound equal to objective, and the same objective as the others;
@@ -96,8 +97,8 @@ class CrossCheck:
             {
                 "method": answer.method,
                 "status": answer.status,
-                "objective": answer.objective,
-                "bound": answer.bound,
+                "objective": "-" if answer.objective is None else answer.objective,
+                "bound": "-" if answer.bound is None else answer.bound,
                 "kept": answer.n_kept,
                 "seconds": f"{answer.runtime_s:.4f}",
                 "agrees": "no" if answer.problems else "yes",
@@ -150,7 +151,7 @@ def crosscheck(
     fitting = {name: partial(_answered, name, method) for name, method in at_lambda.items() if _fits(name, instance)}
     ignoring = {name: method for name, method in fitting.items() if _ignores_costs(name)}
     others = {name: method for name, method in fitting.items() if name not in ignoring}
-    results = results_of(others, instance, exact_lam, "lambda")
+    results, failures = results_of(others, instance, exact_lam, "lambda")
     if definition.every is not None:
         results["brute-force"] = brute_force(instance, exact_lam)
     paths = {"path": prune_path(instance)} if "path" in results else {}
@@ -170,10 +171,9 @@ def crosscheck(
         if name in paths:
             problems += _path_problems(paths[name], definition)
         answers.append(Answer.of(name, result, result.objective, is_best=result.objective == best, problems=problems))
-    answers += [
-        _least_error_answer(name, instance, result, definition)
-        for name, result in results_of(ignoring, instance, Fraction(0), "lambda").items()
-    ]
+    least, failed = results_of(ignoring, instance, Fraction(0), "lambda")
+    answers += [_least_error_answer(name, instance, result, definition) for name, result in least.items()]
+    answers += [*failures, *failed]
     answers += budget_answers(instance, exact_budget, within_budget, definition)
     return CrossCheck(instance.fingerprint(), exact_lam, exact_budget, best, tuple(answers))
 

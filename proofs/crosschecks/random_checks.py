@@ -35,7 +35,8 @@ class Tally:
     ----------
     method : str
     answered, proven, best, disagreed : int
-        Answers; those with status "optimal"; those whose objective is the least found; those with something wrong.
+        Answers, or errors raised; those with status "optimal"; those whose objective is the least found; those with
+        something wrong.
     runtime_s : float
         In all.
     """
@@ -132,7 +133,7 @@ def crosscheck_random(
     ValueError
         Fewer than 1 instance, or an unknown method.
     Exception
-        Whatever a method raises; the problem is saved first.
+        Whatever cannot be told of a method; the problem is saved first.
     """
     if instances < 1:
         raise ValueError(f"instances: expected 1 or more, got {instances}")

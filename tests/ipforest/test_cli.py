@@ -418,6 +418,15 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
     assert errors.rstrip().endswith(" --help")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option"), [(["fit", "--target", "-1e3"], "--target"), (["report", "--csv", "-t"], "--data")]
+)
+def test_a_value_that_begins_with_a_hyphen_is_taken_for_an_option_and_told_so(arguments, option, capsys):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert f"a value that begins with a hyphen, such as -x, is given as {option}=-x; see" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_that_fits_a_terminal(command, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")

@@ -180,6 +180,21 @@ def test_dates_among_objects_and_behind_an_encoder_are_refused_by_column() -> No
             make.fit(table, y)
 
 
+def test_lazy_values_are_refused():
+    X, y = examples()
+    lazy, model = pl.DataFrame({"y": y}).lazy(), MAKE["BudgetPrune"]().fit(X, y)
+    for ask, name in (
+        (lambda: MAKE["BudgetForest"]().fit(X, lazy), "y"),
+        (lambda: MAKE["BudgetPrune"]().fit(X, y, sample_weight=lazy), "sample_weight"),
+        (lambda: MAKE["BudgetForest"]().fit(X, y, X_val=X, y_val=lazy), "y_val"),
+        (lambda: model.score(X, lazy), "y"),
+        (lambda: model.summary(X, lazy), "y"),
+    ):
+        expected = f"{name}: expected a value for each row of X, got a LazyFrame that is still to be computed; use"
+        with pytest.raises(ValueError, match=rf"{expected} {name}\.collect\(\)"):
+            ask()
+
+
 def test_lazy_tables_are_refused():
     X, y = examples()
     lazy, model = pl.DataFrame(X).lazy(), MAKE["BudgetPrune"]().fit(X, y)

@@ -289,12 +289,29 @@ in_own_process(exec, "import time; print('begun', flush=True); time.sleep(100)")
 """
 
 
+KILLED_EXPERIMENT = """
+import time
+from pathlib import Path
+from joblib import Parallel, delayed
+from ipforest.experiments.experiment import _run_cell
+
+def run(cell):
+    print("begun", flush=True)
+    time.sleep(100)
+
+Parallel(2)(delayed(_run_cell)(run, Path("none"), cell) for cell in ({}, {}))
+"""
+
+
 @pytest.mark.slow
-def test_the_process_of_a_measurement_ends_with_one_that_is_killed():
-    """It holds the output, which is read to its end."""
-    command = [sys.executable, "-c", KILLED_MEASUREMENT]
+@pytest.mark.parametrize("script", [KILLED_MEASUREMENT, KILLED_EXPERIMENT], ids=["measurement", "experiment"])
+def test_the_processes_of_a_command_end_with_one_that_is_killed(script):
+    """They hold the output, which is read to its end."""
+    command = [sys.executable, "-c", script]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as measuring:
         assert measuring.stdout.readline() == "begun\n"
+        if script is KILLED_EXPERIMENT:
+            assert measuring.stdout.readline() == "begun\n"
         measuring.kill()
         assert measuring.communicate(timeout=60) == ("", None)
     assert measuring.returncode == (1 if sys.platform == "win32" else -signal.SIGKILL)

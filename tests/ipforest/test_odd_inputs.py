@@ -13,7 +13,17 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import MultiOutputClassifier
 
-from ipforest import BudgetBoostRegressor, BudgetPrune, EarlyExit, FeatureCosts, Forest, PruningInstance
+from ipforest import (
+    BudgetBoostRegressor,
+    BudgetForest,
+    BudgetPrune,
+    EarlyExit,
+    FeatureCosts,
+    Forest,
+    ForestSearch,
+    NestedCascade,
+    PruningInstance,
+)
 
 X, Y = load_iris(return_X_y=True)
 COSTS = FeatureCosts([1, 2, 3, 4])
@@ -91,6 +101,27 @@ def test_texts_that_are_numbers_are_numbers(model) -> None:
 def test_targets_whose_squares_are_no_numbers_are_refused(make) -> None:
     with pytest.raises(ValueError, match=r"^y: expected targets of at most 1e\+140, whose squares .* got 2e\+200"):
         make(COSTS).fit(X, Y * 1e200)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BudgetForest(2, search=ForestSearch(n_lambdas=1, n_prunings=1, n_lookahead=0)),
+        NestedCascade(RandomForestClassifier(2, random_state=0)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_number_that_trees_of_stages_do_not_hold_is_named_before_any_stage_sees_it(model) -> None:
+    X = pd.DataFrame(np.random.default_rng(0).random((80, 2)), columns=["age", "dose"])
+    fitted = clone(model).set_params(random_state=0).fit(X, X.age + X.dose > 1)
+    refusal = "expected finite float32 values or NaN, got an infinite or too large one"
+    with pytest.raises(ValueError, match=f"X: {refusal} in column 'dose'"):
+        fitted.predict(X.assign(dose=1e39))
+    session = fitted.session()
+    asked = session.next_unit
+    with pytest.raises(ValueError, match=f"{asked}: {refusal}"):
+        session.tell(1e39)
+    assert (session.next_unit, session.paid) == (asked, 0)
 
 
 def test_several_targets_are_refused_by_name() -> None:

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_transformer
@@ -24,7 +25,6 @@ from ipforest.wrappers.calibration import CalibratedClassifier
 from ipforest.wrappers.table_columns import plain_row, row_of
 from ipforest.wrappers.thresholds import ThresholdClassifier
 
-pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
 
 PRICES = {"ecg": 12, "age": 0, "lab": 5, "sex": 1}
@@ -321,24 +321,21 @@ def test_a_row_that_would_come_back_as_another_stays_as_it_is() -> None:
     assert plain_row(cells) is cells
 
 
-def test_what_a_file_cannot_hold_is_named(tmp_path) -> None:
+def test_prices_of_any_kind_are_saved(tmp_path) -> None:
+    """A file of skops holds no frame, no series and no path; those of Series and DataFrame were refused."""
     table = pd.DataFrame({"age": np.arange(40) % 9, "bmi": np.arange(40) % 7})
-    prices = pd.DataFrame({"name": ["age", "bmi"], "price": [1, 2]})
+    frame = pd.DataFrame({"name": ["age", "bmi"], "price": [1, 2]})
+    frame.to_csv(tmp_path / "prices.csv", index=False)
     pruned = BudgetPrune(RandomForestClassifier(2, random_state=0), budget=1)
     encoder = make_column_transformer((OneHotEncoder(), ["age"]), remainder="passthrough")
-    for model in (
-        clone(pruned).set_params(feature_costs=prices),
-        BudgetedPipeline(encoder, pruned, feature_costs=prices),
-    ):
-        model.fit(table, table.age > 4)
-        named = (
-            r"with feature_costs of type DataFrame; call set_params\(feature_costs=model.costs_\) before, or write a"
-        )
-        with pytest.raises(TypeError, match=named):
-            save_model(model, tmp_path / "model.skops")
-        model.set_params(feature_costs=model.costs_)
-        read = load_model(save_model(model, tmp_path / "model.skops"))
-        np.testing.assert_array_equal(read.cost(table), model.cost(table))
+    series = frame.set_index("name")["price"]
+    kinds = frame, series, pl.DataFrame(frame), tmp_path / "prices.csv"
+    models = pruned, pruned, BudgetedPipeline(encoder, pruned), pruned
+    for prices, model in zip(kinds, models, strict=True):
+        fitted = clone(model).set_params(feature_costs=prices).fit(table, table.age > 4)
+        read = load_model(save_model(fitted, tmp_path / "model.skops"))
+        assert fitted.get_params()["feature_costs"] is prices
+        np.testing.assert_array_equal(read.cost(table), fitted.cost(table))
 
 
 def test_a_session_that_has_not_ended_names_columns_of_the_table(fitted) -> None:

@@ -82,3 +82,19 @@ def test_then_prices_are_rounded_to_a_power_of_ten() -> None:
     rounded, step = joint_resolution(of_errors(2**22, 0, 0, 0, 0), CHAIN, prices)
     assert rounded.errors[0] == 2**22
     assert step == 10
+
+
+@pytest.mark.parametrize("factor", [10**15, 10**30, Fraction(10**30, 7)])
+def test_a_common_factor_of_prices_changes_nothing_but_the_unit(factor) -> None:
+    """Prices of many digits that are multiples of one number were refused as too large, with no need to round."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 5, (100, 3)).astype(float)
+    fitted = RandomForestClassifier(4, random_state=0).fit(X, X[:, 0] + X[:, 1] > 4)
+    instances = [
+        PruningInstance.from_forest(Forest.from_sklearn(fitted), X, FeatureCosts([unit, 3 * unit, 2 * unit]))
+        for unit in (1, factor)
+    ]
+    paths = [*map(prune_path, instances)]
+    np.testing.assert_array_equal(instances[1].acquisition_cost, instances[0].acquisition_cost)
+    assert paths[1].breakpoints == tuple(lam / factor for lam in paths[0].breakpoints)
+    assert paths[1].costs == tuple(cost * factor for cost in paths[0].costs)

@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.frozen import FrozenEstimator
 
-from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade, NestedStages
+from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade, NestedStages, PruningSettings
 from ipforest._internal.words import as_given
 from ipforest.adaptive import AdaptLin, GateSearch
 from ipforest.choosing.frontier import Frontier
@@ -22,9 +22,7 @@ from ipforest.wrappers.calibration import CalibratedClassifier
 X, Y = load_breast_cancer(return_X_y=True)
 FOREST = RandomForestClassifier(6, max_depth=4, random_state=0)
 NUMBER = r"[\d.e-]+"
-EXAMPLES = (
-    rf"  on 143 examples on which it was chosen:\n    error {NUMBER} \({NUMBER} to {NUMBER}\)\n    cost {NUMBER} \(.*\)"
-)
+EXAMPLES = rf"  on 143 examples {{}}:\n    error {NUMBER} \({NUMBER} to {NUMBER}\)\n    cost {NUMBER} \(.*\)"
 BOUGHT = r"  buys most: feature \d+ \(\d+%\)"
 
 SAID: dict[str, tuple[Any, str]] = {
@@ -35,9 +33,11 @@ SAID: dict[str, tuple[Any, str]] = {
     ),
     "stages": (
         NestedCascade(FOREST, stages=NestedStages(sizes=[2, 4]), budget=4, random_state=0),
-        r"  takes a cascade of 3 stages, .*stopped.*",
+        r"  takes a cascade of 2 stages, .*stopped.*",
     ),
 }
+OWN = {"pruned": "held out of training"}
+"""What summaries call the examples that a model keeps, where it was not chosen on them."""
 
 
 SHOWN = CLASSIFIERS | {f"{name} of a target": make for name, make in REGRESSORS.items()}
@@ -59,7 +59,10 @@ def test_a_model_says_what_was_chosen_from_what_and_what_it_comes_to(name: str) 
     assert {"predict_log_proba", "session"} <= {*dir(model)}
     kind = rf"{type(model).__name__}, budget {model.budget}"
     choices = rf"  of \d+ choices at costs from {NUMBER} to {NUMBER}"
-    assert re.match("\n".join((kind, taken, choices, EXAMPLES, BOUGHT)), str(model))
+    examples = EXAMPLES.replace("{}", OWN.get(name, "on which it was chosen"))
+    assert re.match("\n".join((kind, taken, choices, examples, BOUGHT)), str(model))
+    if name == "stages":
+        assert model.session().reason.startswith("stage 1 of 2 sees it")
     cheaper = model.at_budget(model.budget / 2)
     assert f"budget {as_given(cheaper.budget)}" in cheaper.summary(X[:100], Y[:100], n_units=1)
     assert "on 100 examples:" in cheaper.summary(X[:100], Y[:100], n_units=1)
@@ -94,7 +97,9 @@ def test_a_regressor_says_its_squared_error_of_at_most_two_thousand_examples() -
     rows = rng.integers(0, len(target), 5000)
     model = BudgetPrune(RandomForestRegressor(3, max_depth=3, random_state=0), budget=3, validation_fraction=0.5)
     model.set_params(random_state=0).fit(data[rows], target[rows])
-    assert re.search(r"on 2000 examples on which it was chosen:\n    mean squared error .* R\^2 0\.\d+", str(model))
+    judged = clone(model).set_params(pruning=PruningSettings(errors="held-out")).fit(data[rows], target[rows])
+    assert "on 2000 examples on which it was chosen:" in str(judged)
+    assert re.search(r"on 2000 examples held out of training:\n    mean squared error .* R\^2 0\.\d+", str(model))
 
 
 @pytest.mark.parametrize(

@@ -269,12 +269,9 @@ def test_numbers_beyond_those_of_the_parts_are_refused(value: float) -> None:
     gate = {"search": BoostedSearch(shares=[0.5], lambdas=[0.01], n_folds=2), "random_state": 0}
     model = AdaptGbrt(RandomForestClassifier(3, random_state=0), n_estimators=2, **gate).fit(X, y)
     X[5] = value
-    for ask in (
-        model.predict,
-        model.cost,
-        lambda X: model.predict_on_demand(lambda unit, rows: X[rows, unit.index], 80),
-    ):
-        with pytest.raises(
-            ValueError, match="X: expected finite float32 values or NaN, got an infinite or too large one"
-        ):
+    refusal = "expected finite float32 values or NaN, got an infinite or too large one"
+    for ask in (model.predict, model.cost):
+        with pytest.raises(ValueError, match=f"X: {refusal} in column 'feature 0'"):
             ask(X)
+    with pytest.raises(ValueError, match=f"feature .: {refusal}"):
+        model.predict_on_demand(lambda unit, rows: X[rows, unit.index], 80)

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from rich.table import Table
 
+from ipforest import BudgetedClassifier, BudgetedRegressor, BudgetForest, BudgetForestRegressor, ForestSearch
 from ipforest._internal import progress as progress_module
+from ipforest.choosing import class_costs
 from ipforest.cli import fit as fit_command
 from ipforest.cli import main
 from ipforest.cli.options import new_table, plain_console
@@ -166,7 +168,44 @@ def test_a_forest_that_loses_by_its_budget_points_to_the_estimator_of_least_erro
     files = ["--csv", str(tmp_path / "t.csv"), "--out", str(tmp_path)]
     assert main(["fit", *files, "--target", "y", "--budget", budget, "--trees", "10"]) == 0
     said = capsys.readouterr().out
-    assert f"`--estimator {better}`" in said if better else "--estimator" not in said
+    often = "often" if better == "BudgetedRegressor" else "usually"
+    assert f"error is {often} lower with `--estimator {better}`" in said if better else "--estimator" not in said
+
+
+@pytest.mark.parametrize(
+    ("target", "front_end"),
+    [pytest.param("class", BudgetedClassifier, marks=pytest.mark.slow), ("number", BudgetedRegressor)],
+)
+def test_the_front_ends_have_a_time_limit_and_tell_what_was_scored(
+    target, front_end, tmp_path, capsys, monkeypatch
+) -> None:
+    kind = {BudgetedClassifier: BudgetForest, BudgetedRegressor: BudgetForestRegressor}[front_end]
+    small = kind(2, search=ForestSearch(n_lambdas=1, n_prunings=1, n_lookahead=0))
+    monkeypatch.setattr(front_end, "_chosen_from", property(lambda model: [small]))
+    rows = "".join(f"{a},{a % 7},{a / 3:.1f},{'ill' if a % 7 > 2 else 'well'}\n" for a in range(60))
+    (tmp_path / "t.csv").write_text("a,b,number,class\n" + rows)
+    scoring = {"class": "roc_auc", "number": "neg_mean_absolute_error"}[target]
+    options = ["--csv", tmp_path / "t.csv", "--target", target, "--drop", *{"class", "number"} - {target}]
+    options += ["--budget", "2", "--out", tmp_path, "--estimator", front_end.__name__]
+    assert main(["fit", *map(str, options), "--scoring", scoring, "--time-limit", "600", "--words", "b"]) == 0
+    said = json.loads((tmp_path / "report.json").read_text())
+    whole = f" (without a budget {said['score_without_budget']:.4f})."
+    assert f"), {said['scoring']} {said['score']:.4f}{whole}" in capsys.readouterr().out
+    assert said["scoring"] == scoring.replace("_", " ")
+    assert load_model(tmp_path / "model.skops").estimator.run.time_limit == 600
+
+
+def test_class_costs_are_read_once_and_by_name(tmp_path, monkeypatch) -> None:
+    (tmp_path / "t.csv").write_text("a,y\n" + "1,ill\n2,well\n3,well\n" * 8)
+    (tmp_path / "costs.csv").write_text("true,well,ill\nill,5,0\nwell,0,1\n")
+    read = []
+    named = class_costs.read_class_cost_file
+    monkeypatch.setattr(class_costs, "read_class_cost_file", lambda path: read.append(path) or named(path))
+    options = ["--csv", tmp_path / "t.csv", "--target", "y", "--class-costs", tmp_path / "costs.csv", "--trees", "2"]
+    assert main(["fit", *map(str, [*options, "--budget", "1", "--out", tmp_path])]) == 0
+    assert read == [tmp_path / "costs.csv"]
+    expected = {"ill": {"ill": 0, "well": 5}, "well": {"ill": 1, "well": 0}}
+    assert load_model(tmp_path / "model.skops").class_costs == expected
 
 
 def test_a_target_that_evidently_stands_for_no_value_is_told(tmp_path, capsys) -> None:

@@ -1,6 +1,7 @@
 """A solver of one's own: one function and one line; what it claims is checked."""
 
 import inspect
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -198,9 +199,8 @@ def test_crosschecks_take_functions_that_return_what_register_solver_takes():
     methods = {"array": lambda instance, lam: solve(instance, lam).pruning.kept, "min-cut": solve_min_cut}
     assert proofs.crosscheck(ENSEMBLE, "1/4", methods).agree
     assert not proofs.crosscheck(ENSEMBLE, 0, methods | {"array": lambda instance, lam: instance.roots_only}).agree
-    with pytest.raises(TypeError, match=r"array: expected a Pruning, .* got list") as raised:
-        proofs.crosscheck(ENSEMBLE, 0, {"array": lambda instance, lam: [True]})
-    assert raised.value.__notes__ == ["raised by the method 'array' at lambda 0"]
+    (problem,) = proofs.crosscheck(ENSEMBLE, 0, {"array": lambda instance, lam: [True]}).problems
+    assert re.match(r"array: raised TypeError in .*: array: expected a Pruning, .* got list", problem)
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,7 @@ def test_numbers_that_are_names_can_be_asked_for_as_words(typed) -> None:
 
 
 ROWS = range(30)
+KEPT = "a line of its own in the price list keeps it"
 
 
 @pytest.mark.parametrize(
@@ -183,10 +184,10 @@ ROWS = range(30)
         ("", lambda row: row, "no name"),
         ("", lambda row: row * row % 7, "no name"),
         ("Unnamed: 0", lambda row: row, "no name"),
-        ("case", lambda row: row + 1000, "counts the rows"),
-        ("id", lambda row: row * 7 % 31, "identifies the rows"),
-        ("patient_id", lambda row: row * 7 % 31, "identifies the rows"),
-        ("PatientID", lambda row: row // 2 * 13 + row % 2, "identifies the rows"),
+        ("case", lambda row: row + 1000, f"counts the rows; {KEPT}"),
+        ("id", lambda row: row * 7 % 31, f"identifies the rows; {KEPT}"),
+        ("patient_id", lambda row: row * 7 % 31, f"identifies the rows; {KEPT}"),
+        ("PatientID", lambda row: row // 2 * 13 + row % 2, f"identifies the rows; {KEPT}"),
         ("patient_id", lambda row: f"p{row:03}", "30 different words in 30 cells"),
         ("note", lambda row: f"text {row * row % 17}x{row}", "30 different words in 30 cells"),
         ("empty", lambda row: "", "no value"),

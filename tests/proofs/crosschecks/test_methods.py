@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ from ipforest import Pruning, Status, solve
 from ipforest.cli import main
 from ipforest.solvers import SOLVERS
 from proofs.corners import corner_instances, delayed_instance
+from proofs.crosschecks import budgets
 from proofs.crosschecks.brute_force import brute_force
 from proofs.crosschecks.fitted_problems import FittedProblem
 from proofs.crosschecks.methods import CrossCheck, crosscheck, method_names
@@ -217,14 +219,31 @@ def test_the_first_disagreement_stops_the_run_and_is_saved_for_replay(tmp_path):
     assert replay(result.saved).agree
 
 
-def test_an_instance_on_which_a_method_breaks_is_saved(tmp_path):
+def test_a_method_that_breaks_has_failed_and_the_others_are_asked_all_the_same(tmp_path):
     def breaks(instance, lam):
         raise ZeroDivisionError("inside the solver")
 
-    with pytest.raises(ZeroDivisionError, match="inside the solver") as caught:
-        crosscheck_random(5, methods={"breaks": breaks}, save_to=tmp_path / "broken.json")
-    assert caught.value.__notes__[-1] == f"saved for replay: {tmp_path / 'broken.json'}"
+    found = crosscheck_random(5, methods={"breaks": breaks, "cut": solve}, save_to=tmp_path / "broken.json")
+    assert (found.instances, [tally.method for tally in found.tallies]) == (1, ["cut", "brute-force", "breaks"])
+    assert [tally.disagreed for tally in found.tallies] == [0, 0, 1]
+    line = breaks.__code__.co_firstlineno + 1
+    raised = f"raised ZeroDivisionError in test_methods.py, line {line}: inside the solver"
+    assert found.disagreement.problems == (f"breaks: {raised}",)
+    assert [row.split()[:4] for row in str(found.disagreement).splitlines() if "failed" in row] == [
+        ["breaks", "failed", "-", "-"]
+    ]
+    assert json.loads(json.dumps(found.to_dict()))["disagreement"]["answers"][-1]["objective"] is None
     assert replay(tmp_path / "broken.json").agree
+
+
+def test_a_method_that_breaks_within_a_budget_has_failed(instance, monkeypatch):
+    def breaks(instance, budget):
+        raise KeyError("x")
+
+    monkeypatch.setattr(budgets, "solve_budget", lambda instance, budget, name: breaks(instance, budget))
+    check = crosscheck(instance, LAM, ["min-cut", "budget-path"])
+    assert [answer.status for answer in check.answers] == ["optimal", "optimal", "failed"]
+    assert check.problems[0].startswith("budget-path: raised KeyError in test_methods.py, line ")
 
 
 def test_saved_problems_come_back_whole_or_not_at_all(instance, tmp_path):
@@ -272,8 +291,9 @@ def test_methods_may_refuse_delayed_tests():
     assert {"min-cut", "highs-lp", "budget-lp1"} <= {answer.method for answer in table.answers}
     own = crosscheck(delayed, "1/2", {"own": refuses, "cut": solve})
     assert [answer.method for answer in own.answers] == ["cut", "brute-force"]
-    with pytest.raises(ValueError, match="delayed"):
-        crosscheck(corner_instances()[0], "1/2", {"own": refuses})
+    (problem,) = crosscheck(corner_instances()[0], "1/2", {"own": refuses}).problems
+    assert problem.startswith("own: raised ValueError")
+    assert problem.endswith("delayed")
 
 
 def test_a_method_that_changes_the_instance_is_named():
