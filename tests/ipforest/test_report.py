@@ -35,6 +35,7 @@ from ipforest import (
 from ipforest.choosing.measures import sensitivity_at
 from ipforest.cli import main
 from ipforest.plotting import plot_reliability
+from ipforest.reporting.measured import calibration_error
 from ipforest.wrappers.calibration import calibrated
 from ipforest.wrappers.thresholds import ThresholdClassifier
 
@@ -98,6 +99,16 @@ def test_the_calibration_error_is_that_of_ten_bins(page, model):
     assert page.to_frame().loc["calibration error", "value"] == pytest.approx(sum(gaps))
 
 
+def test_sure_answers_are_in_the_last_bin_of_the_calibration_error():
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        probability, true = random.choice([0, 0.05, 0.1, 0.5, 0.93, 1], 40), random.random(40) < 0.5
+        weight = random.integers(0, 3, 40) + 0.5
+        bins = [(low / 10 <= probability) & ((probability < (low + 1) / 10) | (low == 9)) for low in range(10)]
+        gaps = [abs((weight * (probability - true))[each].sum()) for each in bins]
+        assert calibration_error(probability, true, weight) == pytest.approx(sum(gaps) / weight.sum())
+
+
 def test_ties_count_half_in_the_area():
     constant = BudgetBoost(2, budget=0, **SMALL).fit(X[TRAINED], y[TRAINED])
     found = report(constant, X[UNSEEN], y[UNSEEN], n_resamples=0, budgets=()).to_frame()["value"]
@@ -108,11 +119,13 @@ def test_ties_count_half_in_the_area():
 def test_many_classes_have_a_recall_each():
     data, labels = load_iris(return_X_y=True)
     boosted = BudgetBoost(6, budget=2, **SMALL).fit(data[::2], labels[::2])
-    found = report(boosted, data[1::2], labels[1::2], n_resamples=5).to_frame()["value"]
+    page = report(boosted, data[1::2], labels[1::2], n_resamples=5)
+    found = page.to_frame()["value"]
     probability, labels = boosted.predict_proba(data[1::2]), labels[1::2]
     assert found["AUC"] == pytest.approx(roc_auc_score(labels, probability, multi_class="ovr"))
     assert found["Brier score"] == pytest.approx(np.square(probability - np.eye(3)[labels]).sum(axis=1).mean())
     assert found["log loss"] == pytest.approx(log_loss(labels, probability))
+    assert page.facts[1:] == ("Measured on 75 examples: 25 of 0, 25 of 1, 25 of 2.", page.facts[-1])
     recalls = recall_score(labels, boosted.predict(data[1::2]), average=None)
     assert found[[f"recall of {label}" for label in range(3)]].tolist() == pytest.approx(recalls.tolist())
 
@@ -196,6 +209,25 @@ def test_costs_purchases_and_budgets_are_those_of_the_model(page, model):
         column = bought[:, X.columns.get_loc(row[0])]
         shares = [column.mean(), column[~malignant].mean(), column[malignant].mean()]
         assert list(row[2:5]) == [f"{share:.1%}" for share in shares]
+
+
+def test_the_text_has_the_intervals(page):
+    rows = {row[0]: row[2] for row in table(page, "Measures").rows}
+    for name, low, high in page.to_frame()[["low", "high"]].itertuples():
+        assert rows[name] == f"{low:.4g} to {high:.4g}"
+    assert f"the interval is {rows['cost']}." in table(page, "Cost per example").note
+
+
+def test_mean_costs_are_weighted_as_errors_are(model):
+    weight = np.where(model.cost(X[UNSEEN]) > model.cost(X[UNSEEN]).mean(), 9.0, 1.0)
+    page = report(model, X[UNSEEN], y[UNSEEN], sample_weight=weight, budgets=[1, 4], n_resamples=0)
+    mean = f"{np.average(model.cost(X[UNSEEN]), weights=weight):.4g}"
+    assert table(page, "Cost per example").rows[0] == ("mean", mean)
+    assert f"The mean cost on these examples is {mean}, " in table(page, "Cost per example").note
+    for budget, row in zip([1, 4], table(page, "Other budgets").rows, strict=True):
+        at = model.at_budget(budget)
+        costs, wrong = at.cost(X[UNSEEN]), at.predict(X[UNSEEN]) != y[UNSEEN]
+        assert row[1:] == tuple(f"{np.average(each, weights=weight):.4g}" for each in (costs, wrong))
 
 
 def test_other_budgets_are_realised_on_the_same_examples(model):
