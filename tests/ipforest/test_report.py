@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -35,7 +36,9 @@ from ipforest import (
 from ipforest.choosing.measures import sensitivity_at
 from ipforest.cli import main
 from ipforest.plotting import plot_reliability
-from ipforest.reporting.measured import calibration_error
+from ipforest.reporting.contents import answers_about
+from ipforest.reporting.figures import _costs, _roc
+from ipforest.reporting.measured import calibration_error, measures_of
 from ipforest.wrappers.calibration import calibrated
 from ipforest.wrappers.thresholds import ThresholdClassifier
 
@@ -228,6 +231,28 @@ def test_mean_costs_are_weighted_as_errors_are(model):
         at = model.at_budget(budget)
         costs, wrong = at.cost(X[UNSEEN]), at.predict(X[UNSEEN]) != y[UNSEEN]
         assert row[1:] == tuple(f"{np.average(each, weights=weight):.4g}" for each in (costs, wrong))
+
+
+def test_pictures_show_what_the_tables_say(model):
+    weight = np.where(model.cost(X[UNSEEN]) > model.cost(X[UNSEEN]).mean(), 9.0, 1.0)
+    answered = answers_about(model, X[UNSEEN], y[UNSEEN], weight)
+    measures = {each.name: each.value for each in measures_of(answered, (), 0, 0)}
+    roc, costs = Figure().subplots(2)
+    _roc(roc, answered, model.classes_)
+    curve, point, _ = (line.get_xydata() for line in roc.lines)
+    np.testing.assert_allclose(point, [[1 - measures["specificity"], measures["sensitivity"]]])
+    np.testing.assert_allclose(np.trapezoid(curve[:, 1], curve[:, 0]), measures["AUC"])
+    _costs(costs, answered, 2)
+    bars = {bar.get_x() + bar.get_width() / 2: bar.get_height() for bar in costs.patches}
+    values, counts = np.unique(model.cost(X[UNSEEN]), return_counts=True)
+    assert bars == pytest.approx(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+    assert f"mean {measures['cost']:.4g}" in [line.get_label() for line in costs.lines]
+
+
+def test_a_class_whose_examples_weigh_nothing_has_no_roc_curve(model):
+    found = report(model, X[UNSEEN], y[UNSEEN], sample_weight=(y[UNSEEN] == "benign") * 1.0, n_resamples=0, budgets=())
+    assert np.isnan(found.to_frame().loc["AUC", "value"])
+    assert "ROC curve" not in [picture.title for picture in found.pictures]
 
 
 def test_other_budgets_are_realised_on_the_same_examples(model):
