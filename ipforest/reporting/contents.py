@@ -188,7 +188,7 @@ def _budgets(buyer: BudgetedEstimator, budgets: Sequence[Fraction] | None) -> Se
     if budgets is not None:
         return sorted(budgets)
     frontier = _innermost(buyer).frontier_
-    if frontier is None or frontier.cost.size < 2:
+    if frontier is None or np.ptp(frontier.cost) == 0:
         return []
     costs = np.sort(frontier.cost)
     wanted = np.geomspace(max(costs[costs > 0].min(), costs[-1] / 1000), costs[-1], MAX_BUDGETS - 1)

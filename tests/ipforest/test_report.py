@@ -31,6 +31,7 @@ from ipforest import (
     BudgetedPipeline,
     BudgetPrune,
     FeatureCosts,
+    NestedCascade,
     report,
 )
 from ipforest.choosing.measures import sensitivity_at
@@ -276,6 +277,16 @@ def test_rounds_count_purchases_or_waits_for_delayed_values(page, model):
         str(number): count for number, count in enumerate(np.bincount(sessions.rounds).tolist()) if count
     }
     assert "ordered together" in found.note
+
+
+def test_models_that_all_cost_nothing_have_no_other_budgets():
+    forest = RandomForestClassifier(4, max_depth=3, random_state=0)
+    free = NestedCascade(forest, feature_costs=FeatureCosts([0] * 6), random_state=0).fit(X[TRAINED], y[TRAINED])
+    assert free.frontier_.cost.size > 1
+    found = report(free, X[UNSEEN], y[UNSEEN], n_resamples=0)
+    assert "Other budgets" not in [each.title for each in found.tables]
+    assert dict(table(found, "Cost per example").rows)["mean"] == "0"
+    assert "Cost per example" in [picture.title for picture in found.pictures]
 
 
 class _Page(HTMLParser):
