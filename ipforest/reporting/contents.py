@@ -69,7 +69,7 @@ def report(
     budgets : sequence of number, optional
         Other budgets to compare; by default some of those that a model with a frontier distinguishes.
     sample_weight : array, shape (n_samples,), optional
-        Weights in the measures; costs, rounds and purchases count each example once.
+        Weights in the measures and in mean costs; quartiles, rounds and purchases count each example once.
     n_resamples : int, default=999
         How often the bootstrap draws the examples anew; with 0 there are no intervals.
     random_state : int, default=0
@@ -188,7 +188,7 @@ def _budgets(buyer: BudgetedEstimator, budgets: Sequence[Fraction] | None) -> Se
     if budgets is not None:
         return sorted(budgets)
     frontier = _innermost(buyer).frontier_
-    if frontier is None or frontier.cost.size < 2:
+    if frontier is None or np.ptp(frontier.cost) == 0:
         return []
     costs = np.sort(frontier.cost)
     wanted = np.geomspace(max(costs[costs > 0].min(), costs[-1] / 1000), costs[-1], MAX_BUDGETS - 1)
@@ -202,7 +202,8 @@ def _at_budget(
     """Return a budget, and the mean cost and the first measure of the model there."""
     with trying_budgets():
         answered = answers_about(buyer.at_budget(budget), X, y, sample_weight)
-    return float(budget), float(answered.cost.mean()), measures_of(answered, (), 0, 0)[0].value
+    measures = measures_of(answered, (), 0, 0)
+    return float(budget), _of_cost(measures).value, measures[0].value
 
 
 def _facts(buyer: BudgetedEstimator, answered: Answered, n_resamples: int) -> tuple[str, ...]:
@@ -252,14 +253,18 @@ def _measure_table(measures: Sequence[Measure], answered: Answered) -> Table:
     return Table("Measures", ("measure", "value", PER_CENT), rows, note)
 
 
+def _of_cost(measures: Sequence[Measure]) -> Measure:
+    return next(each for each in measures if each.name == "cost")
+
+
 def _cost_table(answered: Answered, measures: Sequence[Measure], budget: float | None) -> Table:
     low, middle, high = np.quantile(answered.cost, [0.25, 0.5, 0.75]).tolist()
-    mean = float(answered.cost.mean())
+    of_cost = _of_cost(measures)
+    mean = of_cost.value
     values = [("mean", mean), ("lower quartile", low), ("median", middle), ("upper quartile", high)]
     values += [("most", float(answered.cost.max())), ("least", float(answered.cost.min()))]
     note = ""
     if budget is not None:
-        of_cost = next(each for each in measures if each.name == "cost")
         share = f", {mean / budget:.0%} of the budget" if budget > 0 else ""
         within = "" if np.isnan(of_cost.low) else f"; the interval is {_between(of_cost)}"
         note = f"The budget is {plain(budget)}. The mean cost on these examples is {plain(mean)}{share}{within}."

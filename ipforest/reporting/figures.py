@@ -79,7 +79,7 @@ def pictures_of(
             "for; a calibrated model lies on the diagonal."
         )
         draw("Calibration", says, draw_reliability, *confidence(answered.outputs, answered.y, classes), answered.asked)
-        if classes.size == 2 and np.unique(answered.y).size == 2:
+        if classes.size == 2 and np.unique(answered.y[answered.weight > 0]).size == 2:
             draw("ROC curve", "Sensitivity against 1 - specificity of all thresholds.", _roc, answered, classes)
     quartiles = np.quantile(answered.cost, [0.25, 0.5, 0.75])
     says = f"Histogram of costs; the quartiles are {', '.join(map(plain, quartiles))}."
@@ -128,7 +128,8 @@ def _costs(axes: Axes, answered: Answered, budget: float | None) -> None:
         axes.bar(values, counts, width=(values[-1] or 1.0) / 50, color="tab:blue")
     else:
         axes.hist(answered.cost, bins=MAX_BARS, color="tab:blue")
-    axes.axvline(answered.cost.mean(), color=ink(), linewidth=1.2, label=f"mean {plain(answered.cost.mean())}")
+    mean = np.average(answered.cost, weights=answered.weight)
+    axes.axvline(mean, color=ink(), linewidth=1.2, label=f"mean {plain(mean)}")
     show_budget(axes, budget)
     axes.set(xlabel="cost", ylabel="examples")
     axes.set_xlim(0, None if values[-1] else 1)

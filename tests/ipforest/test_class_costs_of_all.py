@@ -234,12 +234,13 @@ def test_a_certain_label_is_the_cheapest_whatever_the_probabilities(seed: int) -
 
 @pytest.mark.parametrize("estimator", [FOREST, GradientBoostingClassifier(n_estimators=6, max_depth=2, random_state=0)])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_label_that_is_settled_never_changes(estimator: Any, n_classes: int) -> None:
+@pytest.mark.parametrize("priced", [True, False])
+def test_a_label_that_is_settled_never_changes(estimator: Any, n_classes: int, priced: bool) -> None:
     """With class costs a label was held to be settled once its class was the likeliest for sure."""
     examples, labels = load_iris(return_X_y=True)
     rows = labels < n_classes
     examples, labels = examples[rows].astype(np.float32), labels[rows]
-    costs = np.array([[0, 1.0, 2], [40, 0, 3], [9, 70, 0]])[:n_classes, :n_classes]
+    costs = np.array([[0, 1.0, 2], [40, 0, 3], [9, 70, 0]])[:n_classes, :n_classes] if priced else None
     policy = TreesInOrder(read(clone(estimator).fit(examples, labels)))
     end = label_places(policy.trees.predict_proba(examples), costs)
     n = len(labels)
@@ -249,7 +250,8 @@ def test_a_label_that_is_settled_never_changes(estimator: Any, n_classes: int) -
         assert (label_places(outputs, costs) == end)[settled].all()
         found += int(settled.sum())
         progress.values[:, feature], progress.known[:, feature] = examples[:, feature], True
-    assert policy.foresee(progress, everyone, costs)[1].mean() > 0.9
+    settled = policy.foresee(progress, everyone, costs)[1]
+    assert all(settled[labels == label].mean() > 0.9 for label in range(n_classes))
     assert found > 0
 
 

@@ -147,6 +147,16 @@ def test_the_estimator_inside_keeps_groups_together(monkeypatch: pytest.MonkeyPa
     assert not any({*training} & {*validation} for training, validation in held_out)
 
 
+def test_no_group_is_both_trained_on_and_calibrated_by() -> None:
+    inner = BudgetPrune(RandomForestClassifier(2, random_state=0), random_state=0)
+    for seed in range(3):
+        calibrator = CalibratedClassifier(inner, random_state=seed).fit(X, Y, groups=GROUPS, sample_weight=1 + Y)
+        rows = np.isin(X[:, 0], calibrator._held_out.X[:, 0])
+        np.testing.assert_array_equal(np.isin(GROUPS, GROUPS[rows]), rows)
+        weight = calibrator._held_out.weight
+        np.testing.assert_allclose(weight / weight.mean(), (1 + Y[rows]) / (1 + Y[rows]).mean())
+
+
 FOREST = RandomForestClassifier(3, max_depth=2)
 
 

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -30,11 +31,15 @@ from ipforest import (
     BudgetedPipeline,
     BudgetPrune,
     FeatureCosts,
+    NestedCascade,
     report,
 )
 from ipforest.choosing.measures import sensitivity_at
 from ipforest.cli import main
 from ipforest.plotting import plot_reliability
+from ipforest.reporting.contents import answers_about
+from ipforest.reporting.figures import _costs, _roc
+from ipforest.reporting.measured import calibration_error, measures_of
 from ipforest.wrappers.calibration import calibrated
 from ipforest.wrappers.thresholds import ThresholdClassifier
 
@@ -98,6 +103,16 @@ def test_the_calibration_error_is_that_of_ten_bins(page, model):
     assert page.to_frame().loc["calibration error", "value"] == pytest.approx(sum(gaps))
 
 
+def test_sure_answers_are_in_the_last_bin_of_the_calibration_error():
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        probability, true = random.choice([0, 0.05, 0.1, 0.5, 0.93, 1], 40), random.random(40) < 0.5
+        weight = random.integers(0, 3, 40) + 0.5
+        bins = [(low / 10 <= probability) & ((probability < (low + 1) / 10) | (low == 9)) for low in range(10)]
+        gaps = [abs((weight * (probability - true))[each].sum()) for each in bins]
+        assert calibration_error(probability, true, weight) == pytest.approx(sum(gaps) / weight.sum())
+
+
 def test_ties_count_half_in_the_area():
     constant = BudgetBoost(2, budget=0, **SMALL).fit(X[TRAINED], y[TRAINED])
     found = report(constant, X[UNSEEN], y[UNSEEN], n_resamples=0, budgets=()).to_frame()["value"]
@@ -108,11 +123,13 @@ def test_ties_count_half_in_the_area():
 def test_many_classes_have_a_recall_each():
     data, labels = load_iris(return_X_y=True)
     boosted = BudgetBoost(6, budget=2, **SMALL).fit(data[::2], labels[::2])
-    found = report(boosted, data[1::2], labels[1::2], n_resamples=5).to_frame()["value"]
+    page = report(boosted, data[1::2], labels[1::2], n_resamples=5)
+    found = page.to_frame()["value"]
     probability, labels = boosted.predict_proba(data[1::2]), labels[1::2]
     assert found["AUC"] == pytest.approx(roc_auc_score(labels, probability, multi_class="ovr"))
     assert found["Brier score"] == pytest.approx(np.square(probability - np.eye(3)[labels]).sum(axis=1).mean())
     assert found["log loss"] == pytest.approx(log_loss(labels, probability))
+    assert page.facts[1:] == ("Measured on 75 examples: 25 of 0, 25 of 1, 25 of 2.", page.facts[-1])
     recalls = recall_score(labels, boosted.predict(data[1::2]), average=None)
     assert found[[f"recall of {label}" for label in range(3)]].tolist() == pytest.approx(recalls.tolist())
 
@@ -198,6 +215,47 @@ def test_costs_purchases_and_budgets_are_those_of_the_model(page, model):
         assert list(row[2:5]) == [f"{share:.1%}" for share in shares]
 
 
+def test_the_text_has_the_intervals(page):
+    rows = {row[0]: row[2] for row in table(page, "Measures").rows}
+    for name, low, high in page.to_frame()[["low", "high"]].itertuples():
+        assert rows[name] == f"{low:.4g} to {high:.4g}"
+    assert f"the interval is {rows['cost']}." in table(page, "Cost per example").note
+
+
+def test_mean_costs_are_weighted_as_errors_are(model):
+    weight = np.where(model.cost(X[UNSEEN]) > model.cost(X[UNSEEN]).mean(), 9.0, 1.0)
+    page = report(model, X[UNSEEN], y[UNSEEN], sample_weight=weight, budgets=[1, 4], n_resamples=0)
+    mean = f"{np.average(model.cost(X[UNSEEN]), weights=weight):.4g}"
+    assert table(page, "Cost per example").rows[0] == ("mean", mean)
+    assert f"The mean cost on these examples is {mean}, " in table(page, "Cost per example").note
+    for budget, row in zip([1, 4], table(page, "Other budgets").rows, strict=True):
+        at = model.at_budget(budget)
+        costs, wrong = at.cost(X[UNSEEN]), at.predict(X[UNSEEN]) != y[UNSEEN]
+        assert row[1:] == tuple(f"{np.average(each, weights=weight):.4g}" for each in (costs, wrong))
+
+
+def test_pictures_show_what_the_tables_say(model):
+    weight = np.where(model.cost(X[UNSEEN]) > model.cost(X[UNSEEN]).mean(), 9.0, 1.0)
+    answered = answers_about(model, X[UNSEEN], y[UNSEEN], weight)
+    measures = {each.name: each.value for each in measures_of(answered, (), 0, 0)}
+    roc, costs = Figure().subplots(2)
+    _roc(roc, answered, model.classes_)
+    curve, point, _ = (line.get_xydata() for line in roc.lines)
+    np.testing.assert_allclose(point, [[1 - measures["specificity"], measures["sensitivity"]]])
+    np.testing.assert_allclose(np.trapezoid(curve[:, 1], curve[:, 0]), measures["AUC"])
+    _costs(costs, answered, 2)
+    bars = {bar.get_x() + bar.get_width() / 2: bar.get_height() for bar in costs.patches}
+    values, counts = np.unique(model.cost(X[UNSEEN]), return_counts=True)
+    assert bars == pytest.approx(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+    assert f"mean {measures['cost']:.4g}" in [line.get_label() for line in costs.lines]
+
+
+def test_a_class_whose_examples_weigh_nothing_has_no_roc_curve(model):
+    found = report(model, X[UNSEEN], y[UNSEEN], sample_weight=(y[UNSEEN] == "benign") * 1.0, n_resamples=0, budgets=())
+    assert np.isnan(found.to_frame().loc["AUC", "value"])
+    assert "ROC curve" not in [picture.title for picture in found.pictures]
+
+
 def test_other_budgets_are_realised_on_the_same_examples(model):
     found = report(model, X[UNSEEN], y[UNSEEN], budgets=np.array([4, 0, 1]), n_resamples=0)
     for budget, row in zip([0, 1, 4], table(found, "Other budgets").rows, strict=True):
@@ -219,6 +277,16 @@ def test_rounds_count_purchases_or_waits_for_delayed_values(page, model):
         str(number): count for number, count in enumerate(np.bincount(sessions.rounds).tolist()) if count
     }
     assert "ordered together" in found.note
+
+
+def test_models_that_all_cost_nothing_have_no_other_budgets():
+    forest = RandomForestClassifier(4, max_depth=3, random_state=0)
+    free = NestedCascade(forest, feature_costs=FeatureCosts([0] * 6), random_state=0).fit(X[TRAINED], y[TRAINED])
+    assert free.frontier_.cost.size > 1
+    found = report(free, X[UNSEEN], y[UNSEEN], n_resamples=0)
+    assert "Other budgets" not in [each.title for each in found.tables]
+    assert dict(table(found, "Cost per example").rows)["mean"] == "0"
+    assert "Cost per example" in [picture.title for picture in found.pictures]
 
 
 class _Page(HTMLParser):

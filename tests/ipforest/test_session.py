@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils import get_tags
 
 from ipforest import BudgetPrune, FeatureCosts
-from ipforest.session import Request, Session, Unit
+from ipforest.session import Request, Seller, Session, Unit
 
 pytestmark = pytest.mark.xdist_group("growing")  # as tests of trees of classifiers, whose grower is compiled once
 
@@ -389,3 +389,53 @@ def test_features_that_are_told_go_by_their_names() -> None:
         while (unit := session.next_unit) is not None:
             session.tell(table.loc[row, [names[feature] for feature in unit.features[::-1]]])
         assert session.answer == model.predict(table.iloc[[row]])[0]
+
+
+def test_prices_and_fees_of_a_session_are_those_of_the_price_list() -> None:
+    X, y, costs = prices_with_a_group()
+    forest = RandomForestClassifier(5, max_depth=4, random_state=0)
+    model = BudgetPrune(forest, feature_costs=costs, random_state=0).fit(X, y)
+    fees = 0.0
+    for row in X[:4].tolist():
+        session, groups, told = model.session(), set(), []
+        while session.next_unit is not None:
+            (feature,) = session.next_unit.features
+            group = int(costs.groups[feature])
+            fee = float(costs.group_fees[group]) if group >= 0 and group not in groups else 0.0
+            groups.add(group)
+            assert session.fee == fee
+            assert session.price == float(costs.prices[feature]) + fee
+            told.append((session.next_unit.name, session.price, row[feature]))
+            session.tell(row[feature])
+            fees += fee
+        assert [(line.unit, line.price, line.values[0][1]) for line in session.ledger] == told
+        assert session.paid == pytest.approx(sum(price for _, price, _ in told))
+        assert session.fee == session.price == 0
+    assert fees > 0
+
+
+def test_values_are_read_as_numbers_as_names_and_as_texts_of_names() -> None:
+    names = ("number", "code", "whole")
+    seller = Seller(FeatureCosts([1] * 3), 0.0, None, names, True, categories={1: ("a", 2, "3")}, whole=(2,))
+
+    def read(column: int, *values: Any) -> list[float]:
+        return [seller.number(column, value) for value in values]
+
+    np.testing.assert_array_equal(read(1, "a", 2, "2", 3, "3", "b", None), [0, 1, 1, 2, 2, np.nan, np.nan])
+    np.testing.assert_array_equal(read(2, 2, -3.0, 2.5, np.nan), [2, -3, np.nan, np.nan])
+    np.testing.assert_array_equal(read(0, 2, 2.5, None), [2, 2.5, np.nan])
+
+
+def test_columns_that_tell_nothing_and_units_that_cost_nothing_are_found() -> None:
+    X = np.random.default_rng(0).choice([0.0, 1.0, np.nan], (3, 60))
+    seller = Seller(FeatureCosts.uniform(60), 0.0, None, tuple(map(str, range(60))), True)
+    same = [column for column, cells in enumerate(X.T.tolist()) if len(set(map(str, cells))) == 1]
+    assert seller.without_constant(X).left_out.tolist() == same
+    assert {np.isnan(X[0, column]) for column in same} == {True, False}
+    for make in TABLES.values():
+        _, _, costs = make()
+        seller = Seller(costs, 0.0, None, tuple(map(str, range(costs.n_features))), True)
+        free = [float(costs.cost_of(bought[None])[0]) == 0 for bought in np.eye(costs.n_features, dtype=int)]
+        found = {feature: True for unit in seller.free_units() for feature in unit.features}
+        found |= {feature: False for unit in seller.paid_units() for feature in unit.features}
+        assert [found[feature] for feature in range(costs.n_features)] == free

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
 from ipforest import BoostSearch, BudgetBoost, BudgetPrune, FeatureCosts, ForestGrowth, PruningSettings
-from ipforest.adaptive import AdaptGbrt, PairGrowth
+from ipforest.adaptive import AdaptGbrt, GateSearch, PairGrowth
 from ipforest.classifier_trees import CSTC
 from ipforest.learners import BudgetRF, GreedyGrowth, PricedGrowth
 from ipforest.settings import Settings, groups_of
@@ -90,6 +90,7 @@ def test_settings_are_frozen_and_copied_as_they_are(kind: type[Settings]) -> Non
         (lambda: PairGrowth(max_depth=0), r"^growth\.max_depth: expected an integer >= 1, got 0$"),
         (lambda: GreedyGrowth(cuts="some"), r"^growth\.cuts: expected one of 'random', 'all', got 'some'$"),
         (lambda: PruningSettings(errors=[1]), r"^pruning\.errors: expected one of 'in-bag', .*, got \[1\]$"),
+        (lambda: GateSearch(lambdas=0), r"^search\.lambdas: expected at least 1, or a sequence of numbers, got 0$"),
         (lambda: BoostSearch(n_lambdas=2.0), r"^search\.n_lambdas: expected an integer >= 1, got 2\.0$"),
         (lambda: CSTC().set_params(objective__rho=-1), r"^objective\.rho: expected a number >= 0, got -1$"),
         (lambda: CSTC().set_params(descent__sent_up=1), r"^descent\.sent_up: expected a share between 0 and 1, got 1$"),

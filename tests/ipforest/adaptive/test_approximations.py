@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ipforest import BudgetPrune, FeatureCosts
 from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, BoostedSearch, GateSearch, L1Baseline, PairSearch
 from ipforest.adaptive.linear_pair import AlternationSettings
+from ipforest.choosing.lambdas import MIN_LAMBDA_SHARE, geometric_grid, swept_lambdas
 from ipforest.tabular.model_files import load_model, save_model
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -36,6 +37,14 @@ LEARNERS = {
     "Adapt-Lstsq": AdaptLstsq(TREE, alternation=QUICK, **SMALL),
     "L1": L1Baseline(TREE, search=PairSearch(shares=[0.4], lambdas=2, n_folds=2), random_state=0),
 }
+
+
+def test_a_grid_of_lambdas_is_even_on_a_logarithmic_scale_below_the_largest() -> None:
+    grid = geometric_grid(2.0, 5)
+    np.testing.assert_allclose(np.log(grid), np.log(2.0) + np.log(MIN_LAMBDA_SHARE) * np.arange(1, 6) / 5)
+    assert geometric_grid(0.0, 5) == [0.0]
+    assert swept_lambdas(3, lambda size: geometric_grid(1.0, size)) == geometric_grid(1.0, 3)
+    assert swept_lambdas([0, 1], lambda size: []) == [0.0, 1.0]
 
 
 @pytest.mark.slow

@@ -45,6 +45,18 @@ def test_the_summary_has_means_standard_errors_and_paired_differences(comparison
     assert comparison.to_csv().count("\n") == 1 + len(comparison.outcomes)
 
 
+def test_the_picture_has_means_with_bands_of_one_standard_error(comparison) -> None:
+    axes = comparison.plot()
+    assert axes.get_title() == f"{WINE.name}: means over 2 seeds, bands of one standard error"
+    assert axes.get_xlabel() == f"budget: average cost of an example ({WINE.currency})"
+    for method, line, band in zip(comparison.methods, axes.lines, axes.collections, strict=True):
+        means = np.array([comparison.values(method, budget).mean() for budget in BUDGETS])
+        spread = np.array([comparison.values(method, budget).std(ddof=1) / np.sqrt(2) for budget in BUDGETS])
+        np.testing.assert_allclose(line.get_xydata(), np.column_stack([BUDGETS, means]))
+        heights = band.get_paths()[0].vertices[:, 1]
+        assert (heights.min(), heights.max()) == pytest.approx(((means - spread).min(), (means + spread).max()))
+
+
 def test_the_option_of_least_validation_error_is_taken() -> None:
     options = [Option(5.0, 0.3, 5.5, 0.1), Option(12.0, 0.2, 14.0, 0.25), Option(14.0, 0.0, 1.0, 0.0)]
     outcome = compare(WINE, [13.0], [0], {"three options": lambda _: options}).outcomes[0]

@@ -47,6 +47,8 @@ def test_equal_methods_are_alike() -> None:
     assert found.alike == [(0, 2)]
     axes = Figure().add_subplot()
     draw_ranks(axes, found)
+    np.testing.assert_allclose(axes.lines[0].get_xydata(), [[2, 0], [2, 2]])  # the bar
+    np.testing.assert_allclose(axes.lines[1].get_xdata(), [1, 1 + found.critical_difference])
     assert [text.get_text() for text in axes.texts] == ["a  2.0", "b  2.0", "c  2.0", "critical difference 2.34"]
 
 

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
 from ipforest.classifier_trees.ranking import average_precision_at, ndcg_at, precision_at
-from ipforest.experiments.metrics import area_under_roc, clipped_log_loss, feature_usage_table
+from ipforest.experiments.metrics import area_under_roc, clipped_log_loss, error_of_scores, feature_usage_table
+from ipforest.experiments.rows import averaged, compared, draw_errors, mean_and_deviation, panels
 
 
 @pytest.mark.parametrize(
@@ -73,3 +74,47 @@ def test_probabilities_are_measured_by_rank_and_by_their_logarithm():
     each += [area_under_roc([1, 0, 0, 0], np.column_stack([1 - three[:, 0], three[:, 0]]))]
     each += [area_under_roc([0, 1, 1, 0], np.column_stack([1 - three[:, 1], three[:, 1]]))]
     assert area_under_roc([0, 1, 1, 2], three) == pytest.approx(np.mean(each))
+
+
+def test_scores_are_of_classes_or_rank_documents():
+    scores = np.array([[3.0, 1.0], [0.0, 2.0], [1.0, 0.5]])
+    assert error_of_scores(["a", "b", "b"], scores, ["a", "b"]) == pytest.approx(1 / 3)
+    assert error_of_scores([0, 1, 1], scores, [0, 1], queries=[7, 7, 7]) == pytest.approx(1 - 1 / 5)
+
+
+RUNS = [
+    {"data": data, "method": method, "budget": budget, "seed": seed, "error": error + seed / 8, "cost": budget}
+    for data in ("wine", "iris")
+    for method, error in (("a", 0.25), ("b", 0.5))
+    for budget in (1, 2)
+    for seed in (range(2) if method == "a" else range(3))
+]
+
+
+def test_runs_are_averaged_and_compared_seed_by_seed():
+    first = averaged(RUNS, ("data", "method", "budget"), ("error",))[0]
+    spread = round(np.sqrt(2) / 16, 5)
+    assert first == {"data": "wine", "method": "a", "budget": 1, "error": 0.3125, "error_sd": spread, "runs": 2}
+    assert mean_and_deviation(RUNS[:1], ["error"]) == {"error": 0.25, "error_sd": 0.0}
+    rows = compared(RUNS, ("data", "method", "budget"), ("error", "gain", "gain_se"), method="b")
+    assert len(rows) == 8
+    for row in rows:
+        of_a = row["method"] == "a"
+        assert row["gain"] == (0.25 if of_a else 0)
+        assert (row["error"], row["gain_se"], row["runs"]) == ((0.3125, 0, 2) if of_a else (0.625, 0, 3))
+    at_1 = compared(RUNS, ("method", "budget"), ("gain",), method="b", budget=lambda budget: 3 - budget)
+    assert [row["gain"] for row in at_1] == [0.25, 0.25, 0, 0]
+
+
+def test_errors_are_drawn_in_per_cent_a_panel_per_data_set():
+    rows = [row | {"error_se": 0.02} for row in RUNS if row["seed"] == 0]
+    figure, parts = panels(rows, "data", width=3, height=2, n_columns=1)
+    for name, of_data, axes in parts:
+        assert {row["data"] for row in of_data} == {name}
+        draw_errors(axes, of_data, ("a", "b"), dashed=("b",))
+        for (line, _, (bars,)), error in zip(axes.containers, (25, 50), strict=True):
+            np.testing.assert_allclose(line.get_xydata(), [[1, error], [2, error]])
+            assert line.get_linestyle() == ("--" if error == 50 else "-")
+            np.testing.assert_allclose(bars.get_segments()[0][:, 1], [error - 2, error + 2])
+    assert figure.get_size_inches().tolist() == [3, 4]
+    assert next(panels(rows, "data", "method", width=1, height=1)[1])[0] == ("wine", "a")

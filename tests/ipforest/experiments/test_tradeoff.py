@@ -3,6 +3,7 @@
 import csv
 import json
 from bisect import bisect
+from dataclasses import replace
 from fractions import Fraction
 from io import StringIO
 
@@ -11,7 +12,7 @@ from sklearn.datasets import load_iris
 
 from ipforest import FeatureCosts, PruningInstance, datasets, solve
 from ipforest.experiments.parts import split, train_and_split
-from ipforest.experiments.tradeoff import lambda_grid, measure_path, solve_tradeoff
+from ipforest.experiments.tradeoff import Tradeoff, TradeoffPoint, lambda_grid, measure_path, solve_tradeoff
 from ipforest.path_search import prune_path
 
 
@@ -54,6 +55,17 @@ def test_the_budget_is_kept_and_no_solved_point_within_it_errs_less(iris_tradeof
     assert chosen.lam is None
     fitting = [point for point in tradeoff.points if point.validation_cost <= tradeoff.budget]
     assert chosen.training_error <= min(point.training_error for point in fitting)
+
+
+def test_a_point_is_compared_with_the_whole_forest_in_words():
+    whole = TradeoffPoint(None, Fraction(0), Fraction(8), 0.125, 8.0, 40, Fraction(0))
+    point = replace(whole, test_error=0.15, test_cost=6.0, n_kept=10)
+    assert Tradeoff(whole, (point,), "dollars").compare(point) == (
+        "10 of 40 internal nodes stay; on test data an example costs 6 in place of 8 dollars (25% less) at error "
+        "15.00% in place of 12.50% (+2.50 points)"
+    )
+    free = replace(whole, test_cost=0.0)
+    assert "0 in place of 0 dollars (0% less)" in Tradeoff(free, (free,), "dollars").compare(free)
 
 
 def test_a_negative_budget_is_refused(iris_tradeoff):

@@ -10,6 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from ipforest import BudgetPrune, FeatureCosts
+from ipforest._internal.delimited import CsvFormat
 from ipforest.estimator import read_costs
 from ipforest.tabular.price_lists import read_prices, write_prices
 
@@ -266,6 +267,24 @@ def test_records_and_frames_without_our_names_are_read_by_name(write) -> None:
         ValueError, match="in a column feature, or no names, got 'name', 'unit' together with the prices"
     ):
         read_prices(frame.assign(unit="mg"))
+
+
+def test_a_quoted_cell_may_follow_a_blank(write) -> None:
+    assert read_prices(write('cost, feature\n5, "a, b"\n')).costs_for(["a, b"]).prices == (5,)
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "price"),
+    [
+        ("feature;cost\nchol;1.234\n", ",", 1234),
+        ("feature;cost\nchol;1.234\n", ".", Fraction("1.234")),
+        ("feature,cost\nchol,1.234\n", None, Fraction("1.234")),
+        ('feature,cost\nchol,"1,234"\n', ".", 1234),
+        ('feature,cost\nchol,"1,234"\n', ",", Fraction("1.234")),
+    ],
+)
+def test_a_decimal_mark_that_is_given_decides_what_points_in_threes_mean(write, text, decimal, price) -> None:
+    assert read_prices(write(text), CsvFormat(decimal=decimal)).costs_for(["chol"]).prices == (price,)
 
 
 def test_what_has_no_price_is_listed(write) -> None:
