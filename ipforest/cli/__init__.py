@@ -140,14 +140,15 @@ def _errors_optional() -> Iterator[None]:
 def _any_text_printed() -> Iterator[None]:
     r"""Print what the encoding of the output lacks as ``\u03bb``, as Python does on standard error."""
     output = sys.stdout
-    if not isinstance(output, TextIOWrapper) or output.errors != "strict":
+    if not isinstance(output, TextIOWrapper) or output.errors not in ("strict", "surrogateescape"):
         yield
         return
+    errors = output.errors  # Python's own where the locale is C are for names of files alone
     output.reconfigure(errors="backslashreplace")
     try:
         yield
     finally:
-        output.reconfigure(errors="strict")
+        output.reconfigure(errors=errors)
 
 
 def _interrupted(interrupt: KeyboardInterrupt, notes: list[str]) -> int:

@@ -175,7 +175,7 @@ def xgboost_text(trees: BoostedTrees) -> str:
         "learner_model_param": sizes,
         "objective": {"name": objective, **_parameters(objective, n_margins)},
     }
-    return json.dumps({"learner": learner, "version": [3, 0, 0]})
+    return json.dumps({"learner": learner, "version": [3, 0, 0]}, ensure_ascii=False)  # it reads no escapes as \u00fc
 
 
 def _parameters(objective: str, n_margins: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import (
@@ -286,6 +287,17 @@ def test_xgboost_keeps_names_of_classes_and_takes_trees_in_any_order() -> None:
     again = read(write(shuffled, "xgboost"))
     assert again.classes.tolist() == ["\xe9", "b", 'c"']
     np.testing.assert_allclose(again.margins(X), shuffled.margins(X), atol=1e-6)
+
+
+def test_xgboost_gets_names_of_columns_in_any_alphabet() -> None:
+    """It takes escapes letter by letter, and then refuses frames of these columns."""
+    xgboost = pytest.importorskip("xgboost")
+    frame = pd.DataFrame(np.eye(3).repeat(9, axis=0), columns=["gr\xf6\xdfe", "\u5e74\u9f62", 'a "b"\t\\'])
+    trees = read(GradientBoostingClassifier(n_estimators=2).fit(frame, np.arange(27) < 9))
+    booster = write(trees, "xgboost")
+    assert booster.feature_names == [*frame.columns]
+    predicted = booster.predict(xgboost.DMatrix(frame))
+    np.testing.assert_allclose(predicted, trees.predict_proba(frame)[:, 1], atol=1e-6)
 
 
 def test_what_xgboost_cannot_hold_is_refused() -> None:
