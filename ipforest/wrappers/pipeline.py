@@ -29,8 +29,9 @@ from ipforest.estimator.mixed_model import MixedModel
 from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.estimator.whole_fits import whole_or_none
-from ipforest.session import Known, PredictsOnDemand
+from ipforest.session import Known, PredictsOnDemand, Seller, Session
 from ipforest.tabular.preprocessing import categories_of, source_columns
+from ipforest.tabular.word_columns import names_in_words
 from ipforest.wrappers.table_columns import TableColumns, marks_of_gaps, mixed_row, plain_row, row_of, with_marks
 from ipforest.wrappers.table_session import TableSession, TableSessions, known_cells
 
@@ -333,7 +334,8 @@ class BudgetedPipeline(PredictsOnDemand, AroundEstimator, BaseEstimator):
         check_is_fitted(self)
         columns = self.table_columns
         cells = columns.computed({columns.place(name): value for name, value in known.items()}) if known else {}
-        return TableSession(columns, self.estimator_.session(cells, max_cost, max_rounds))
+        ready, limit = self.estimator_._ready, self.estimator_._limit(max_cost)
+        return TableSession(columns, Session(ready.policy, self._seller_in_words, cells, limit, max_rounds))
 
     def sessions(
         self, n: int, known: Known | None = None, max_cost: object | None = None, max_rounds: int | None = None
@@ -354,10 +356,19 @@ class BudgetedPipeline(PredictsOnDemand, AroundEstimator, BaseEstimator):
         sessions = self.estimator_.sessions(n, known_cells(columns, known, n), max_cost, max_rounds)
         return TableSessions(columns, sessions, self.estimator_.costs_)
 
+    @property
+    def _seller_in_words(self) -> Seller:
+        """What sessions need of the estimator; one-hot columns are told by the word of the table."""
+        seller: Seller = self.estimator_._ready.seller
+        if not hasattr(self, "feature_names_in_"):
+            return seller
+        return replace(seller, words=tuple(names_in_words(self.preprocessing_, self.feature_names_in_.tolist())))
+
     def resume(self, saved: str) -> TableSession:
         """Go on with a session that `TableSession.to_json` wrote."""
         check_is_fitted(self)
-        session, cells = self.estimator_.resume(saved), object_of(saved).get("cells", {})
+        session = Session.resume(self.estimator_._ready.policy, self._seller_in_words, saved)
+        cells = object_of(saved).get("cells", {})
         if not isinstance(cells, dict):
             raise ValueError(f"saved: expected cells by column, as TableSession.to_json writes them, got {cells!r}")
         return TableSession(self.table_columns, session, cells)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -336,6 +337,23 @@ def test_prices_of_any_kind_are_saved(tmp_path) -> None:
         read = load_model(save_model(fitted, tmp_path / "model.skops"))
         assert fitted.get_params()["feature_costs"] is prices
         np.testing.assert_array_equal(read.cost(table), fitted.cost(table))
+
+
+@pytest.mark.parametrize("output", ["default", "pandas"])
+def test_a_session_tells_one_hot_columns_of_any_encoder_by_the_word(output: str) -> None:
+    """It said "compares it with 0.5"."""
+    table = pd.DataFrame({"ecg": ["st", "af", "st", "af"] * 10, "age": np.arange(40) % 9})
+    encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["ecg"]), remainder="passthrough")
+    pruned = BudgetPrune(RandomForestClassifier(3, random_state=0, max_features=None), budget=9)
+    prices = {"ecg": 5, "age": 1}
+    model = BudgetedPipeline(encoder.set_output(transform=output), pruned, feature_costs=prices)
+    model.fit(table, table.ecg == "st")
+    session = model.session()
+    assert re.fullmatch("tree 1 of 3 asks whether ecg is (st|af)", session.reason)
+    session.tell("st")
+    asked = session.ledger[0].reason
+    assert "asks whether ecg is" in asked
+    assert model.resume(session.to_json()).ledger[0].reason == asked
 
 
 def test_a_session_that_has_not_ended_names_columns_of_the_table(fitted) -> None:
