@@ -145,4 +145,5 @@ def train_and_split(data: Dataset, n_trees: int, seed: int, max_features: str | 
     """Split the data and train a random forest on the first part."""
     parts = split(data, seed)
     estimator = RandomForestClassifier(n_trees, max_features=max_features, random_state=seed)
-    return Forest.from_sklearn(estimator.fit(parts.X_train, parts.y_train)), parts
+    X = parts.X_train.copy()  # scikit-learn takes no read-only float32 numbers with gaps
+    return Forest.from_sklearn(estimator.fit(X, parts.y_train)), parts

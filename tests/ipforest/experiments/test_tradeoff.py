@@ -3,9 +3,11 @@
 import csv
 import json
 from bisect import bisect
+from dataclasses import replace
 from fractions import Fraction
 from io import StringIO
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
@@ -137,3 +139,13 @@ def test_split_uses_the_source_split(tmp_path, monkeypatch):
     monkeypatch.setenv("IPFOREST_DATA", str(tmp_path))
     parts = split(datasets.load("parted"), 0)
     assert np.array_equal(parts.X_validation, X[order == 1])
+
+
+def test_a_forest_is_trained_on_single_precision_with_gaps() -> None:
+    """As heart_cleveland and hepatitis are; parts are read-only, and scikit-learn takes such arrays only as a copy."""
+    iris = datasets.load("iris")
+    X = iris.X.astype(np.float32)
+    X[::9, 1] = np.nan
+    forest, parts = train_and_split(replace(iris, X=X), 2, 0)
+    assert not parts.X_train.flags.writeable
+    assert forest.n_features == 4
