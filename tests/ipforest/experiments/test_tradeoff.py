@@ -141,11 +141,12 @@ def test_split_uses_the_source_split(tmp_path, monkeypatch):
     assert np.array_equal(parts.X_validation, X[order == 1])
 
 
-def test_a_forest_is_trained_on_single_precision_with_gaps() -> None:
-    """As heart_cleveland and hepatitis are; parts are read-only, and scikit-learn takes such arrays only as a copy."""
+@pytest.mark.parametrize("place", [None, np.arange(150) % 3])
+def test_forests_are_trained_on_single_precision_with_gaps(place):
+    """As heart_cleveland and hepatitis are; parts are read-only, and scikit-learn refuses such arrays of float32."""
     iris = datasets.load("iris")
     X = iris.X.astype(np.float32)
     X[::9, 1] = np.nan
-    forest, parts = train_and_split(replace(iris, X=X), 2, 0)
+    forest, parts = train_and_split(replace(iris, X=X, split=place), 2, 0)
     assert not parts.X_train.flags.writeable
     assert forest.n_features == 4
