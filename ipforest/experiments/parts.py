@@ -93,10 +93,11 @@ def split(data: Dataset, seed: int) -> Parts:
 
     The random parts have the classes in equal shares.
     """
+    X = data.X.astype(np.float64) if np.isnan(data.X).any() else data.X  # float32 with gaps scikit-learn must write to
     if data.split is not None and set(np.unique(data.split)) == {0, 1, 2}:
-        return Parts.of_rows(data.X, data.y, (data.split == part for part in range(3)))
+        return Parts.of_rows(X, data.y, (data.split == part for part in range(3)))
     half, quarter = data.y.size // 2, (data.y.size + 1) // 2 // 2
-    return split_parts(data.X, data.y, (half, quarter, data.y.size - half - quarter), seed)
+    return split_parts(X, data.y, (half, quarter, data.y.size - half - quarter), seed)
 
 
 def split_parts(X: Array, y: Array, sizes: tuple[int, int, int], seed: int) -> Parts:

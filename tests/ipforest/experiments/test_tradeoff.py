@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from io import StringIO
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
@@ -149,3 +150,14 @@ def test_split_uses_the_source_split(tmp_path, monkeypatch):
     monkeypatch.setenv("IPFOREST_DATA", str(tmp_path))
     parts = split(datasets.load("parted"), 0)
     assert np.array_equal(parts.X_validation, X[order == 1])
+
+
+@pytest.mark.parametrize("place", [None, np.arange(150) % 3])
+def test_forests_are_trained_on_single_precision_with_gaps(place):
+    """As heart_cleveland and hepatitis are; parts are read-only, and scikit-learn refuses such arrays of float32."""
+    iris = datasets.load("iris")
+    X = iris.X.astype(np.float32)
+    X[::9, 1] = np.nan
+    forest, parts = train_and_split(replace(iris, X=X, split=place), 2, 0)
+    assert not parts.X_train.flags.writeable
+    assert forest.n_features == 4
