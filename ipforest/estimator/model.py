@@ -538,22 +538,30 @@ class BudgetedModel(PredictsOnDemand, _Keeper, BaseEstimator):
         return float(self.costs_.cost_of(wanted)[0])
 
     @property
-    def _cap(self) -> object | None:
-        """What an example pays at most: by ``max_cost``, or nothing where a budget of 0 leaves a model that could pay.
+    def _cap(self) -> Any:
+        """What an example pays at most."""
+        return self._cap_of(self.policy())
 
-        A model costs nothing on examples that were measured; others may come to a purchase that none of these reached.
+    def _cap_of(self, policy: Policy) -> Any:
+        """Say what an example pays at most: by ``max_cost``, or what one of those measured could pay within the budget.
+
+        The latter where a single purchase costs more. None of the measured examples came to it, others may, and the
+        budget does not pay for it; a budget of 0 pays for none. Where each test costs something, no such cap is needed:
+        all examples have their first test in common, so what costs nothing on one tests nothing on any.
         """
-        return 0 if self._may_spend_nothing and self._price_of_all > 0 else self.max_cost
+        if self.budget is None or self._seller().split_cost:
+            return self.max_cost
+        budget, n = nonnegative_fraction(self.budget, "budget"), self._n_measured
+        limit, alone = budget * n, self.costs_.alone
+        if (budget and not n) or max((alone[feature] for feature in policy.features), default=0) <= limit:
+            return self.max_cost
+        cap = limit if self.max_cost is None else nonnegative_fraction(self.max_cost, "max_cost")
+        return min(limit, cap)
 
     @property
-    def _may_spend_nothing(self) -> bool:
-        """Whether the budget is 0, so that no example may pay.
-
-        Where each test costs something, no cap is needed: what costs nothing on one example tests nothing on any, as
-        all examples have their first test in common.
-        """
-        is_nothing = self.budget is not None and nonnegative_fraction(self.budget, "budget") == 0
-        return is_nothing and not self._seller().split_cost
+    def _n_measured(self) -> int:
+        """How many examples were measured, and paid no more than the budget on average; 0 where that is not known."""
+        return 0
 
     def mixture(self, budget: object, seed: int = 0) -> MixedModel:
         """Return a coin between two models of this one that spends an average budget best.

@@ -128,7 +128,18 @@ class MemberEstimator(FittedWithWeights, PricedEstimator):
         policy: Policy = member.policy
         if rule is not None:
             policy = member.stopped(rule, level, self._seller().free_features, self.class_costs_)
-        return policy.within(0) if self._may_spend_nothing and isinstance(policy, StagesInOrder) else policy
+        cap = self._cap_of(policy)
+        if isinstance(policy, StagesInOrder) and cap is not self.max_cost:
+            return policy.within(cap)
+        return policy
+
+    def _keep_held_out(self, examples: Labelled | None) -> None:
+        super()._keep_held_out(examples)
+        self._n_held_out = 0 if examples is None else examples.y.size
+
+    @property
+    def _n_measured(self) -> int:
+        return int(self.__dict__.get("_n_held_out", 0))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

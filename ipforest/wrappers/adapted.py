@@ -203,6 +203,10 @@ class AdaptedClassifier(AroundEstimator, Classifies, FittedWithWeights):
         return self._inner.max_cost
 
     @property
+    def _n_measured(self) -> int:
+        return int(self._inner._n_measured)
+
+    @property
     def _inner(self) -> Any:
         return self.model_ if hasattr(self, "model_") else unfrozen(self.estimator)
 

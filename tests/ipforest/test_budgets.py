@@ -12,9 +12,10 @@ from sklearn.base import is_classifier
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from ipforest import BudgetForestRegressor, BudgetPrune, FeatureCosts, NestedCascade, ensemble
+from ipforest import BudgetForestRegressor, BudgetPrune, EarlyExit, FeatureCosts, NestedCascade, ensemble
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.deployment.reader import Model
+from ipforest.wrappers.calibration import CalibratedClassifier
 
 BUDGETS = (0, "1/2", 1, 3, 8, 30)
 COSTS = FeatureCosts([0, 5, 1, 1, 4, 4], [-1, 0, -1, 0, 1, 1], [1, 2])
@@ -113,3 +114,23 @@ def test_nothing_is_paid_for_a_budget_of_0_on_other_examples_either(model: Any) 
         while (unit := session.next_unit) is not None:
             session.tell(example[unit.features[0]])
         assert (session.answer, session.paid) == (pytest.approx(answer), 0)
+
+
+def test_what_costs_more_than_all_measured_examples_may_pay_is_not_bought_by_others() -> None:
+    """A price that says "never" was paid by one example in 200, so that the mean cost was 10^10."""
+    examples, y = make_classification(400, 8, n_informative=5, random_state=3)
+    forest, prices = RandomForestClassifier(30, random_state=0), np.ones(8)
+    prices[np.argmax(RandomForestClassifier(50, random_state=0).fit(examples, y).feature_importances_)] = 1e12
+    stopped = EarlyExit(forest, feature_costs=prices, budget=2, random_state=0)
+    for model in (stopped, CalibratedClassifier(stopped)):
+        fitted = model.fit(examples[:200], y[:200])
+        paid = fitted.cost(examples)
+        assert 0 < paid.mean() < 2
+        reader, predicted = Model(json.loads(ensemble.write(fitted, "json"))), fitted.predict(examples)
+        for number in range(0, 400, 9):
+            answer = reader.predict_one(examples[number].__getitem__)
+            session = fitted.session()
+            while (unit := session.next_unit) is not None:
+                session.tell(examples[number, unit.features[0]])
+            assert (session.answer, answer.label) == (predicted[number], predicted[number])
+            assert session.paid == answer.paid == paid[number]
