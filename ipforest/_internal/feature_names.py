@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ipforest._internal.words import unbroken
+
 MAX_SHOWN = 3
 OWN_NAMES = {"feature_name_": "Column_{}", "feature_names_in_": "", "feature_names_": "{}"}
 """Where estimators keep the names of their columns, and how they number columns without names.
@@ -335,7 +337,7 @@ def _with_closest(name: str, known: Sequence[str]) -> str:
     return f"{name!r} (closest: {closest[0]!r})" if closest else repr(name)
 
 
-def some_names(names: Sequence[str], at_most: int = 6, told: Callable[[str], str] = str) -> str:
+def some_names(names: Sequence[str], at_most: int = 6, told: Callable[[str], str] = unbroken) -> str:
     """List names for a message, with the number of the others where there is no room for all."""
     more = len(names) - at_most
     return ", ".join(map(told, names[:at_most])) + (f" and {more} more" if more > 0 else "")

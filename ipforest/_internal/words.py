@@ -24,6 +24,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def unbroken(text: object) -> str:
+    """Write a text, such as a heading of a spreadsheet, without its line breaks."""
+    return " ".join(str(text).splitlines())
+
+
 def plain(value: float, digits: int = 4) -> str:
     """Write a number with so many digits, a larger one without a power of ten: 0.03125, 3.142, 36603."""
     text = f"{value:.{digits}g}"

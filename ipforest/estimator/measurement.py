@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from ipforest._internal.arrays import Array, FloatArray
-from ipforest._internal.words import plain
+from ipforest._internal.words import plain, unbroken
 from ipforest.choosing.class_costs import costs_of
 from ipforest.estimator.checks import check_integer
 from ipforest.session import Sessions, Unit
@@ -110,7 +110,7 @@ class Measurement(NamedTuple):
         check_integer(n_units, "n_units", 0)
         shares = np.array([self.bought[list(unit.features)].max() for unit in units])
         most = [place for place in np.argsort(-shares, kind="stable")[:n_units] if shares[place] > 0]
-        return ", ".join(f"{units[place].name} ({shares[place]:.0%})" for place in most) or "nothing"
+        return ", ".join(f"{unbroken(units[place].name)} ({shares[place]:.0%})" for place in most) or "nothing"
 
 
 def _error_of_mean(values: FloatArray) -> float:

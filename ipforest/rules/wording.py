@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ipforest._internal.words import counted, listed, plain
+from ipforest._internal.words import counted, listed, plain, unbroken
 from ipforest.rules.conditions import in_words
 from ipforest.rules.steps import Step
 from ipforest.session import Seller
@@ -109,7 +109,7 @@ def to_record(told: Iterable[Told]) -> Any:
 
 
 def _plain(text: str) -> str:
-    return MARKS.sub(r"\\\1", text)
+    return MARKS.sub(r"\\\1", unbroken(text))
 
 
 def _conditions(steps: tuple[Step, ...], seller: Seller) -> list[str]:

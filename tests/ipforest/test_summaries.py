@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from budgeted_estimators import CLASSIFIERS, REGRESSORS
 from sklearn.base import clone
@@ -14,9 +15,11 @@ from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.frozen import FrozenEstimator
 
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade, NestedStages, PruningSettings
+from ipforest._internal.feature_names import some_names
 from ipforest._internal.words import as_given
 from ipforest.adaptive import AdaptLin, GateSearch
 from ipforest.choosing.frontier import Frontier
+from ipforest.rules import read_rules
 from ipforest.wrappers.calibration import CalibratedClassifier
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -137,3 +140,15 @@ def test_budgets_are_told_in_decimals() -> None:
     frontier = Frontier(np.array([1.0]), np.array([0.1]))
     with pytest.raises(ValueError, match=r"^budget: expected at least 1, the cost of the cheapest model, got 0\.125$"):
         frontier.within(Fraction(1, 8))
+
+
+def test_headings_with_line_breaks_are_told_in_one_line() -> None:
+    """Spreadsheets break the headings of narrow columns; summaries, notes and rules were broken there, too."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 2)), columns=["mean\nradius", "area\r\nin mm"])
+    y = X.iloc[:, 0] + X.iloc[:, 1] > 0
+    model = BudgetPrune(RandomForestClassifier(5, random_state=0), random_state=0).fit(X, y)
+    assert "buys most: mean radius (100%), area in mm (100%)" in model.summary()
+    bullets = [line for line in read_rules(model, X, y).to_markdown().splitlines() if "radius" in line]
+    assert bullets
+    assert all("mean radius" in line for line in bullets)
+    assert some_names([*X.columns]) == "mean radius, area in mm"
