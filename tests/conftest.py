@@ -1,6 +1,7 @@
-"""Settings of all tests: no display, no figure left open, reproducible examples, no deadline (first calls compile)."""
+"""Settings of all tests: no display, no figure left open, reproducible examples, no deadline, interrupts that come."""
 
 import os
+import signal
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,6 +14,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 plt.switch_backend("Agg")
 settings.register_profile("ipforest", deadline=None, derandomize=True)
 settings.load_profile("ipforest")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what a script starts in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config):
