@@ -527,15 +527,10 @@ class BudgetedModel(PredictsOnDemand, _Keeper, BaseEstimator):
     @property
     def _most_expensive(self) -> float:
         """What no example pays more than: the price of all features that the model may want, or the cap."""
-        price = self._price_of_all
-        return price if self._cap is None else min(price, float(nonnegative_fraction(self._cap, "max_cost")))
-
-    @property
-    def _price_of_all(self) -> float:
-        """The price of all features that the model may want."""
-        wanted = np.zeros((1, self.n_features_in_), dtype=bool)
-        wanted[0, self.policy().features] = True
-        return float(self.costs_.cost_of(wanted)[0])
+        policy, wanted = self.policy(), np.zeros((1, self.n_features_in_), dtype=bool)
+        wanted[0, policy.features] = True
+        price, cap = float(self.costs_.cost_of(wanted)[0]), self._cap_of(policy)
+        return price if cap is None else min(price, float(nonnegative_fraction(cap, "max_cost")))
 
     @property
     def _cap(self) -> Any:
@@ -683,7 +678,8 @@ class BudgetedModel(PredictsOnDemand, _Keeper, BaseEstimator):
         ready = getattr(self, "_kept", None)
         if ready is None or ready.around is not self._around:
             check_is_fitted(self)
-            ready = Ready.of(self.policy(), self._seller(), self._cap, self._around)
+            policy = self.policy()
+            ready = Ready.of(policy, self._seller(), self._cap_of(policy), self._around)
             super().__setattr__("_kept", ready)
         return ready
 

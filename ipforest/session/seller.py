@@ -69,8 +69,8 @@ class Seller:
         Columns for which no unit is bought, as no model can use them.
     decision : callable (outputs) -> ndarray of int64, shape (n_samples,), optional
         Numbers the classes that are predicted from class probabilities, in place of the likeliest or cheapest ones.
-    words : tuple of str
-        Names of the columns among which one-hot columns are ``column=word``, where the features are called otherwise.
+    words : callable () -> sequence of str, optional
+        Names of the features among which one-hot columns are ``column=word``, where they are called otherwise.
     """
 
     costs: FeatureCosts
@@ -84,7 +84,7 @@ class Seller:
     whole: tuple[int, ...] = ()
     left_out: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     decision: Callable[[FloatArray], IntArray] | None = None
-    words: tuple[str, ...] = ()
+    words: Callable[[], Sequence[str]] | None = None
 
     def number(self, column: int, value: Any) -> float:
         """Read a value: a number, a category or its text, or None or an unknown category for one that cannot be had.
@@ -143,7 +143,8 @@ class Seller:
 
     def one_hot(self, feature: int) -> tuple[str, str] | None:
         """Read the name of a one-hot column, ``column=word``; None for another name."""
-        column, equals, word = (self.words or self.feature_names)[feature].partition("=")
+        names = self.feature_names if self.words is None else self.words()
+        column, equals, word = names[feature].partition("=")
         return (column, word) if equals and column else None
 
     def _category_in_words(self, feature: int, chosen: Sequence[int]) -> str:

@@ -128,8 +128,7 @@ class MemberEstimator(FittedWithWeights, PricedEstimator):
         policy: Policy = member.policy
         if rule is not None:
             policy = member.stopped(rule, level, self._seller().free_features, self.class_costs_)
-        cap = self._cap_of(policy)
-        if isinstance(policy, StagesInOrder) and cap is not self.max_cost:
+        if isinstance(policy, StagesInOrder) and (cap := self._cap_of(policy)) is not self.max_cost:
             return policy.within(cap)
         return policy
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -362,7 +363,7 @@ class BudgetedPipeline(PredictsOnDemand, AroundEstimator, BaseEstimator):
         seller: Seller = self.estimator_._ready.seller
         if not hasattr(self, "feature_names_in_"):
             return seller
-        return replace(seller, words=tuple(names_in_words(self.preprocessing_, self.feature_names_in_.tolist())))
+        return replace(seller, words=partial(names_in_words, self.preprocessing_, self.feature_names_in_.tolist()))
 
     def resume(self, saved: str) -> TableSession:
         """Go on with a session that `TableSession.to_json` wrote."""

@@ -59,7 +59,7 @@ def results_of(
         except KeyboardInterrupt as interrupt:  # of a method that does not end
             interrupt.add_note(f"in the method {name!r} at {kind} {number}")
             raise
-        except Exception as failure:  # is its answer, unless it refuses delayed tests
+        except Exception as failure:  # whatever a user's own method raises is its answer, refusals of delays apart
             if not (instance.in_rounds and isinstance(failure, ValueError) and "delayed" in str(failure)):
                 failures.append(Answer.failed(name, failure, perf_counter() - started))
         if instance.fingerprint() != before:

@@ -585,7 +585,7 @@ def test_a_dask_cluster_spreads_the_cells(tmp_path):
     "name", [name if name in SMOKE else pytest.param(name, marks=pytest.mark.long) for name in catalogue.names()]
 )
 def test_quick_runs(name, tmp_path, capsys):
-    needed = catalogue.find(name).data
+    needed = catalogue.find(name).data  # Spambase and all of MNIST are fetched by users, and are in no folder of CI
     if needed and not any(map(paper_data.available, needed)):
         pytest.skip(f"none of {', '.join(needed)} in the data folder")
     assert main(["reproduce", name, "--quick", "--out", str(tmp_path)]) == 0
