@@ -5,6 +5,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.budget_boost import BoostGrowth, BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestGrowth, ForestSearch
+from ipforest.frontiers.budget_linear import BudgetLinear, BudgetLinearRegressor
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor, RunSettings
 from ipforest.instance import PruningInstance
 from ipforest.learners.budget_prune import BudgetPrune
@@ -29,6 +30,8 @@ __all__ = [
     "BudgetBoostRegressor",
     "BudgetForest",
     "BudgetForestRegressor",
+    "BudgetLinear",
+    "BudgetLinearRegressor",
     "BudgetPrune",
     "BudgetResult",
     "BudgetedClassifier",

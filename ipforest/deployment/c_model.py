@@ -39,7 +39,8 @@ def write_c_model(model: BudgetedEstimator) -> str:
     ensembles = [each for part in parts for each in _ensembles_of(part)]
     classes, costs, cap, prices = (document[name] for name in ("classes", "class_costs", "cap", "prices"))
     n_features, n_outputs = len(document["features"]), 1 if classes is None else len(classes)
-    scores = [each["base_score"] for each in ensembles] + [part.get("intercept", []) for part in parts]
+    functions = [each for part in parts for each in _functions_of(part)]
+    scores = [each["base_score"] for each in ensembles] + [each["intercept"] for each in functions]
     width = max(n_outputs, *map(len, scores))
     categories = [document["categories"].get(str(column), []) for column in range(n_features)]
     source = Template(files("ipforest.deployment").joinpath("model.c").read_text(encoding="utf-8"))
@@ -63,13 +64,13 @@ def write_c_model(model: BudgetedEstimator) -> str:
         settled_slack=repr(SETTLED_SLACK),
         surest=repr(SUREST),
         **_parts(document, parts),
-        **_linear(parts, width),
+        **_linear(functions, width),
         **_calibrations(document["calibrations"]),
         **_decision(document["decision"], n_outputs),
         **_rules([part.get("rule") for part in parts]),
         **_ensembles(ensembles, width, classify=classes is not None),
         **_sets(ensembles),
-        **_stages(parts, n_outputs),
+        **_stages(parts),
     )
 
 
@@ -150,22 +151,28 @@ def _parts(document: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[st
         "free": _rows((part.get("free", document["free"]) for part in parts), n_features),
         "ensemble_of": _listed(_starts(len(_ensembles_of(part)) for part in parts)),
         "stage_of": _listed(_starts(len(part.get("stages", [])) for part in parts)),
+        "function_of": _listed(_starts(len(_functions_of(part)) for part in parts)),
     }
 
 
-def _linear(parts: Sequence[dict[str, Any]], width: int) -> dict[str, str]:
-    """List the terms of linear parts one after another."""
-    terms = [part for part in parts if part["kind"] == "linear"]
-    linear = [part if part["kind"] == "linear" else {} for part in parts]
+def _functions_of(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """List the linear functions of a part: itself, or those by which its stages answer."""
+    own = [part] if part["kind"] == "linear" else [stage["linear"] for stage in part.get("stages", [])]
+    return [each for each in own if each is not None]
+
+
+def _linear(functions: Sequence[dict[str, Any]], width: int) -> dict[str, str]:
+    """List the terms of linear functions one after another."""
     return {
-        "first_term": _listed(_starts(len(part.get("features", [])) for part in linear)),
-        "term_feature": _listed(_joined("features", terms)),
-        "term_mean": _listed(_joined("mean", terms)),
-        "term_spread": _listed(_joined("spread", terms)),
-        "term_weight": _rows(_joined("weights", terms), width),
-        "intercept": _rows((part.get("intercept", []) for part in linear), width),
-        "linear_link": _listed([LINKS.index(part.get("link", "identity")) for part in linear]),
-        "n_scores": _listed([len(part.get("intercept", [])) for part in linear]),
+        "first_term": _listed(_starts(len(each["features"]) for each in functions)),
+        "term_feature": _listed(_joined("features", functions)),
+        "term_category": _listed(_joined("category", functions)),
+        "term_mean": _listed(_joined("mean", functions)),
+        "term_spread": _listed(_joined("spread", functions)),
+        "term_weight": _rows(_joined("weights", functions), width),
+        "intercept": _rows((each["intercept"] for each in functions), width),
+        "linear_link": _listed([LINKS.index(each["link"]) for each in functions]),
+        "n_scores": _listed([len(each["intercept"]) for each in functions]),
     }
 
 
@@ -212,7 +219,7 @@ def _rules(rules: Sequence[dict[str, Any] | None]) -> dict[str, str]:
     }
 
 
-def _stages(parts: Sequence[dict[str, Any]], n_outputs: int) -> dict[str, str]:
+def _stages(parts: Sequence[dict[str, Any]]) -> dict[str, str]:
     """List the stages of all parts one after another."""
     stages = [stage for part in parts for stage in part.get("stages", [])]
     numbered = zip(_starts(len(part.get("stages", [])) for part in parts), parts, strict=False)
@@ -227,6 +234,10 @@ def _stages(parts: Sequence[dict[str, Any]], n_outputs: int) -> dict[str, str]:
         for start, part in zip(_starts(len(_ensembles_of(part)) for part in parts), parts, strict=False)
         for place in _starts(len(stage["trees"]) for stage in part.get("stages", []))[:-1]
     ]
+    functions = []
+    for start, part in zip(_starts(len(_functions_of(part)) for part in parts), parts, strict=False):
+        is_linear = np.array([stage["linear"] is not None for stage in part.get("stages", [])], dtype=bool)
+        functions += np.where(is_linear, start + np.cumsum(is_linear) - 1, -1).tolist()
     leaf: dict[str, Any] = {
         "left": [-1],
         "right": [-1],
@@ -241,8 +252,7 @@ def _stages(parts: Sequence[dict[str, Any]], n_outputs: int) -> dict[str, str]:
         "stage_feature": _listed(_joined("features", stages)),
         "first_ensemble": _listed(first_ensembles),
         "n_averaged": _listed([len(stage["trees"]) for stage in stages]),
-        "is_constant": _listed([stage["constant"] is not None for stage in stages]),
-        "constant": _rows((stage["constant"] or [] for stage in stages), n_outputs),
+        "stage_function": _listed(functions),
         "depth": _listed([stage["depth"] for stage in stages]),
         "first_router": _listed(_starts(len(router["left"]) for router in routers)),
         "router_left": _listed(_moved("left", routers)),

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.adaptive.gated_policy import FULL, AllAtOnce, Constant, GatedPolicy, LinearScores
 from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import two_units
@@ -23,6 +23,7 @@ from ipforest.deployment.table import features_alone, table_of
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
+from ipforest.ensemble.linear import NUMBER, LinearModel
 from ipforest.estimator import BudgetedEstimator
 from ipforest.frontiers.averaged_trees import MeanOfForests
 from ipforest.learners.greedy_miser import Logistic, Squared, SummedTrees
@@ -76,8 +77,8 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
     Parameters
     ----------
     model : fitted estimator
-        Its trees in order, these with a rule that stops buying, stages whose models are trees, or a gate between two
-        of these; calibrated, and with decision thresholds, or not; or one of these in a `BudgetedPipeline`.
+        Its trees in order, these with a rule that stops buying, stages whose models are trees or linear, or a gate
+        between two of these; calibrated, and with decision thresholds, or not; or one of these in a `BudgetedPipeline`.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def document_of(model: BudgetedEstimator | BudgetedPipeline) -> dict[str, Any]:
     Raises
     ------
     TypeError
-        A stage, or a model behind a gate, is no ensemble of trees.
+        A stage, or a model behind a gate, is neither an ensemble of trees nor linear.
     ValueError
         Something decides that the document does not hold: delayed features, a stage that sees what the one before
         answers, a cap on what a gate buys, another policy than these; or columns of a table are computed by more than
@@ -225,26 +226,29 @@ def _part(policy: Policy, name: str, n_features: int) -> dict[str, Any]:
     if isinstance(policy, SummedTrees) and rule["rule"] is None:
         return {"kind": "trees", "trees": _summed(policy, columns), **rule}
     if isinstance(policy, Constant):
-        return _linear(np.empty(0, dtype=np.int64), np.empty((0, 0)), policy._outputs, "identity")
+        none = np.empty(0, dtype=np.int64)
+        return {"kind": "linear"} | _linear(none, none, none, none, np.empty((0, 0)), policy._outputs, "identity")
     if isinstance(policy, LinearScores) and isinstance(policy._feature_map, ScaledFeatures):
         wants, weights, scaled = policy._wants, policy._weights, policy._feature_map
-        linear = _linear(wants, weights[wants], weights[-1], _link_of(policy._loss, weights.shape[1]))
-        return linear | {"mean": scaled.mean_[wants].tolist(), "spread": scaled.spread_[wants].tolist()}
+        numbers = np.full(wants.size, NUMBER), scaled.mean_[wants], scaled.spread_[wants]
+        link = _link_of(policy._loss, weights.shape[1])
+        return {"kind": "linear"} | _linear(wants, *numbers, weights[wants], weights[-1], link)
     part = type(policy._model).__name__ if isinstance(policy, AllAtOnce) else policy.decides_by
     raise ValueError(f"{name}: expected averaged trees or stages, got one that decides by {part}")
 
 
-def _linear(features: IntArray, weights: FloatArray, intercept: FloatArray, link: str) -> dict[str, Any]:
-    """Describe a linear function of features, in the order in which they are bought."""
-    return {
-        "kind": "linear",
-        "features": features.tolist(),
-        "mean": [],
-        "spread": [],
-        "weights": weights.tolist(),
-        "intercept": intercept.tolist(),
-        "link": link,
-    }
+def _linear(
+    features: IntArray,
+    category: IntArray,
+    mean: Array,
+    spread: Array,
+    weights: FloatArray,
+    intercept: FloatArray,
+    link: str,
+) -> dict[str, Any]:
+    """Describe a linear function of features, in the order in which they are bought; see `LinearModel`."""
+    arrays = {"features": features, "category": category, "mean": mean, "spread": spread, "weights": weights}
+    return {name: each.tolist() for name, each in (arrays | {"intercept": intercept}).items()} | {"link": link}
 
 
 def _link_of(loss: Squared, n_scores: int) -> str:
@@ -279,16 +283,22 @@ def _stage(policy: StagesInOrder, number: int) -> dict[str, Any]:
     stage = policy.stages[number]
     if stage.sees_before:
         raise ValueError(f"stage {number + 1}: expected one that sees features only, got one that sees the one before")
-    constant, (router, following) = stage.constant, _router(stage, policy.affordable)
-    trees = () if constant is not None else _ensembles(stage, number)
+    linear, (router, following) = policy.linear_of(number), _router(stage, policy.affordable)
+    trees = _ensembles(stage, number) if linear is None else ()
     return {
         "features": stage.features.tolist(),
         "depth": int(policy._depth[number]),
-        "constant": None if constant is None else constant.tolist(),
+        "linear": None if linear is None else _linear_stage(linear, stage.features),
         "trees": [_trees(each, stage.features, inner_nodes_answer=False) for each in trees],
         "router": router,
         "following": following,
     }
+
+
+def _linear_stage(linear: LinearModel, columns: IntArray) -> dict[str, Any]:
+    """Describe the linear function that a stage on some columns answers by."""
+    numbers = linear.category, linear.mean, linear.spread
+    return _linear(columns[linear.feature], *numbers, linear.weight, linear.intercept, linear.link)
 
 
 def _ensembles(stage: Stage, number: int) -> Sequence[Forest | BoostedTrees]:

@@ -74,10 +74,13 @@ static const double level_of[] = {$level};
 static const bool is_free[][N_FEATURES] = {$free};
 static const int ensemble_of[] = {$ensemble_of};
 static const int stage_of[] = {$stage_of};
+static const int function_of[] = {$function_of};
 
-/* Linear parts: what they weigh, shifted and scaled; an output per column. */
+/* Linear functions, of parts and of stages: what they weigh, marks of categories or, where there is none (-1), numbers,
+   shifted and scaled; an output per column. */
 static const int first_term[] = {$first_term};
 static const int term_feature[] = {$term_feature};
+static const int term_category[] = {$term_category};
 static const double term_mean[] = {$term_mean};
 static const double term_spread[] = {$term_spread};
 static const double term_weight[][WIDTH] = {$term_weight};
@@ -132,13 +135,12 @@ static const int next_stage[] = {$next_stage};
 static const int first_child[] = {$first_child};
 static const double tie[] = {$tie};
 
-/* Stages: features, ensembles or constants, and where examples go on. Empty where there is one ensemble. */
+/* Stages: features, ensembles or a linear function, and where examples go on. Empty where there is one ensemble. */
 static const int first_of_stage[] = {$first_of_stage};
 static const int stage_feature[] = {$stage_feature};
 static const int first_ensemble[] = {$first_ensemble};
 static const int n_averaged[] = {$n_averaged};
-static const bool is_constant[] = {$is_constant};
-static const double constant[][N_OUTPUTS] = {$constant};
+static const int stage_function[] = {$stage_function};
 static const int depth[] = {$depth};
 static const int first_router[] = {$first_router};
 static const int router_left[] = {$router_left};
@@ -269,7 +271,7 @@ static void linked(int link, const double *margin, int n, double *output)
         for (int k = 0; k < n; k++)
             output[N_OUTPUTS - n + k] = margin[k];
     }
-    if (N_OUTPUTS == 2)
+    if (n < N_OUTPUTS)
         output[0] = 1 - output[N_OUTPUTS - 1];
 }
 
@@ -449,18 +451,21 @@ static void see(struct example *e, int feature)
     e->tested[feature] = true;
 }
 
-static void weigh(struct example *e, int part, double output[N_OUTPUTS])
+/* Add up the terms of a linear function, one after another; a missing number counts as its mean. */
+static void weigh(const struct example *e, int function, double output[N_OUTPUTS])
 {
     double margin[WIDTH] = {0};
-    for (int term = first_term[part]; term < first_term[part + 1]; term++) {
-        see(e, term_feature[term]);
-        const double x = (e->x[term_feature[term]] - term_mean[term]) / term_spread[term];
-        for (int k = 0; k < n_scores[part]; k++)
-            margin[k] += isnan(x) ? 0 : fmax(-DBL_MAX, fmin(x, DBL_MAX)) * term_weight[term][k];
+    for (int term = first_term[function]; term < first_term[function + 1]; term++) {
+        const double x = e->x[term_feature[term]], scaled = (x - term_mean[term]) / term_spread[term];
+        double added = isnan(scaled) ? 0 : fmax(-DBL_MAX, fmin(scaled, DBL_MAX));
+        if (term_category[term] >= 0)
+            added = x >= term_category[term] && x < term_category[term] + 1.0;
+        for (int k = 0; k < n_scores[function]; k++)
+            margin[k] += added * term_weight[term][k];
     }
-    for (int k = 0; k < n_scores[part]; k++)
-        margin[k] += intercept[part][k];
-    linked(linear_link[part], margin, n_scores[part], output);
+    for (int k = 0; k < n_scores[function]; k++)
+        margin[k] += intercept[function][k];
+    linked(linear_link[function], margin, n_scores[function], output);
 }
 
 static bool sees(int stage, int feature)
@@ -478,7 +483,9 @@ static void climb(struct example *e, int part, double output[N_OUTPUTS])
     double before = 0, width;
     for (;;) {
         for (int k = 0; k < N_OUTPUTS; k++)
-            output[k] = is_constant[stage] ? constant[stage][k] : 0;
+            output[k] = 0;
+        if (stage_function[stage] >= 0)
+            weigh(e, stage_function[stage], output);
         for (int place = 0; place < n_averaged[stage]; place++) {
             double added[N_OUTPUTS];
             foresee(e, first_ensemble[stage] + place, false, added, &width);
@@ -512,8 +519,12 @@ static void answer(struct example *e, int part, double output[N_OUTPUTS])
         walk(e, part, output);
     else if (part_kind[part] == PART_STAGES)
         climb(e, part, output);
-    else
-        weigh(e, part, output);
+    else {
+        const int function = function_of[part];
+        for (int term = first_term[function]; term < first_term[function + 1]; term++)
+            see(e, term_feature[term]);
+        weigh(e, function, output);
+    }
 }
 
 static double mapped(int map, double x)

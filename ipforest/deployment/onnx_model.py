@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ipforest._internal.arrays import Array
-from ipforest.deployment.document import document_of_numbers
+from ipforest.deployment.document import MAX_FLOAT, document_of_numbers
 from ipforest.deployment.onnx_graph import Graph
 from ipforest.deployment.onnx_trees import Ensemble, linked
 from ipforest.deployment.reader import SUREST
@@ -311,8 +311,8 @@ class _Writer:
         return outputs, known._replace(tested=graph("Or", known.tested, asked))
 
     def _stage_outputs(self, graph: Graph, stage: dict[str, Any], x: str, n_rows: str, classify: bool) -> str:
-        if stage["constant"] is not None:
-            return graph.repeated(n_rows, np.array(stage["constant"], dtype=np.float64))
+        if stage["linear"] is not None:
+            return _weighed(graph, stage["linear"], x, n_rows, classify)
         parts = []
         for document in stage["trees"]:
             ensemble = Ensemble(document, classify=classify)
@@ -329,22 +329,28 @@ class _Writer:
         return graph("Reshape", graph("Gather", np.array(stage["following"]), node), [-1])
 
     def _weigh(self, part: dict[str, Any], known: _Known, active: str, classify: bool) -> tuple[str, _Known]:
-        """Buy all features, and weigh them; a missing one counts as its mean."""
+        """Buy all features, and weigh them."""
         graph, features = self._graph, np.array(part["features"], dtype=np.int64)
-        base = np.array(part["intercept"], dtype=np.float64)
-        margins = graph.repeated(self._n_rows, base)
-        if features.size:
-            scaled = graph("Sub", graph("Gather", self._X, features, axis=1), np.array(part["mean"], dtype=np.float64))
-            scaled = graph("Div", scaled, np.array(part["spread"], dtype=np.float64))
-            known_only = graph("Where", graph("IsNaN", scaled), 0.0, scaled)
-            highest = float(np.finfo(np.float64).max)
-            bounded = graph("Max", graph("Min", known_only, highest), -highest)
-            weights = np.array(part["weights"], dtype=np.float64)
-            margins = graph("Add", graph("MatMul", bounded, weights), base)
+        outputs = _weighed(graph, part, self._X, self._n_rows, classify)
         asked = graph("And", graph.column(active), np.isin(np.arange(self._n_features), features)[None])
         known = self._with(graph, known, asked)
-        outputs = linked(graph, part["link"], margins, both=classify and base.size == 1)
         return outputs, known._replace(tested=graph("Or", known.tested, asked))
+
+
+def _weighed(graph: Graph, linear: dict[str, Any], x: str, n_rows: str, classify: bool) -> str:
+    """Add up marks of categories and numbers, shifted and scaled, one after another; a missing one counts as 0."""
+    base, features = np.array(linear["intercept"], dtype=np.float64), np.array(linear["features"], dtype=np.int64)
+    margins = graph.repeated(n_rows, base)
+    if features.size:
+        mean, spread, weights = (np.array(linear[name], dtype=np.float64) for name in ("mean", "spread", "weights"))
+        category, values = np.array(linear["category"], dtype=np.float64), graph("Gather", x, features, axis=1)
+        scaled = graph("Div", graph("Sub", values, mean), spread)
+        scaled = graph("Max", graph("Min", graph("Where", graph("IsNaN", scaled), 0.0, scaled), MAX_FLOAT), -MAX_FLOAT)
+        has = graph("And", graph("GreaterOrEqual", values, category), graph("Less", values, category + 1))
+        terms = graph("Where", category < 0, scaled, graph.cast(has, np.float64))
+        sums = graph.summed(graph("Mul", graph("Unsqueeze", terms, [2]), weights))
+        margins = graph("Add", sums, base)
+    return linked(graph, linear["link"], margins, both=classify and base.size == 1)
 
 
 def _calibrated(graph: Graph, calibration: dict[str, Any], n_tested: str, outputs: str) -> str:

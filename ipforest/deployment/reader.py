@@ -1,16 +1,13 @@
 """Predict from an exported model (see ``schema.json``), one feature at a time, with numpy and this file alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-HEAD, SETTLED_SLACK, SUREST = {"format": "ipforest-model", "version": 8}, 1e-9, 1e-4
-NEEDED = {"kind", "classes", "class_costs", "features", "table", "prices", "cap", "free"}
-NEEDED |= {"calibrations", "decision", "whole"}
+HEAD, SETTLED_SLACK, SUREST = {"format": "ipforest-model", "version": 9}, 1e-9, 1e-4
+NEEDED = {"classes", "class_costs", "features", "table", "prices", "cap", "free", "calibrations", "decision", "whole"}
 BY_KIND = {"trees": {"trees", "rule", "level"}, "stages": {"stages", "rule", "level"}, "gate": {"gate", "goals"}}
 PLAIN = {"names": [], "missing": "nan", "others": "itself"}
 
@@ -35,6 +32,14 @@ def linked(link: str, margins: Any, classify: bool = True) -> Any:
     """Turn margins into outputs: the probabilities of both classes where there is the margin of the second."""
     outputs = LINKS[link](margins)
     return np.array([1 - outputs[0], outputs[0]]) if classify and len(outputs) == 1 else outputs
+
+
+def weighed(linear: dict[str, Any], values: Any, classify: bool) -> Any:
+    """Add up marks of categories and numbers, shifted and scaled, one after another; a missing one counts as 0."""
+    x, of, base = values[linear["features"]], np.array(linear["category"]), np.array(linear["intercept"])
+    terms = np.where(of < 0, np.nan_to_num((x - linear["mean"]) / linear["spread"]), (x >= of) & (x < of + 1))
+    margins = sum(terms[:, None] * np.reshape(linear["weights"], (len(terms), len(base))), np.zeros(len(base)))
+    return linked(linear["link"], margins + base, classify)
 
 
 def calibrated(calibration: dict[str, Any], asked: int, outputs: Any) -> Any:
@@ -207,7 +212,8 @@ class Part:
         stage, memory, before = 0, 0, None
         while True:
             here, models, router = self._part["stages"][stage], self._models[stage], self._routers[stage]
-            outputs = np.mean([each.foresee(example)[0] for each in models] or [here["constant"]], axis=0)
+            linear = here["linear"] and [weighed(here["linear"], example.values, self._classify)]
+            outputs = np.mean(linear or [each.foresee(example)[0] for each in models], axis=0)
             change = 0.0 if before is None else float(np.abs(outputs - before)[0])
             goes_on, memory = self._goes_on(here["depth"], outputs, -change, memory)
             goal = here["following"][router.reached(0, example, set()) if router else 0]
@@ -217,12 +223,9 @@ class Part:
             stage, before = onward(stage, goal), outputs
 
     def _weigh(self, example: Known) -> Any:
-        """Buy all features, and weigh them; a missing one counts as its mean."""
-        part, features = self._part, self._part["features"]
-        example.buy(features)
-        scaled = np.nan_to_num((example.values[features] - part["mean"]) / part["spread"])
-        margins = scaled @ np.reshape(part["weights"], (len(features), -1)) if features else 0.0
-        return linked(part["link"], margins + np.array(part["intercept"]), self._classify)
+        """Buy all features, and weigh them."""
+        example.buy(self._part["features"])
+        return weighed(self._part, example.values, self._classify)
 
 
 class Model:

@@ -50,6 +50,10 @@ def link_one(link: int, margin: Array, n_margins: int, output: Array) -> None:
         for k in range(n_margins):
             output[k] /= total
         return
+    if link == IDENTITY and n_margins == output.size:
+        for k in range(n_margins):
+            output[k] = margin[k]
+        return
     last = output.size - 1
     if link == IDENTITY:
         output[last] = margin[0]

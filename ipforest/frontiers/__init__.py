@@ -3,6 +3,7 @@
 from ipforest.frontiers.averaged_trees import AveragedTrees, AveragedTreesRegressor
 from ipforest.frontiers.budget_boost import BoostGrowth, BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestGrowth, ForestSearch
+from ipforest.frontiers.budget_linear import BudgetLinear, BudgetLinearRegressor
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor, RunSettings
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "BudgetBoostRegressor",
     "BudgetForest",
     "BudgetForestRegressor",
+    "BudgetLinear",
+    "BudgetLinearRegressor",
     "BudgetedClassifier",
     "BudgetedRegressor",
     "ForestGrowth",

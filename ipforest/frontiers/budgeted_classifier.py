@@ -30,6 +30,7 @@ from ipforest.estimator.given import Given, seeded
 from ipforest.estimator.kinds import Classifies, Regresses
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
+from ipforest.frontiers.budget_linear import BudgetLinear, BudgetLinearRegressor
 from ipforest.frontiers.joint_frontier import JointFrontier
 from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.settings import Grouped, Settings
@@ -134,10 +135,12 @@ class ManyFrontiers(JointFrontier):
     @property
     def _chosen_from(self) -> Sequence[Any]:
         if self.estimators is None:
-            boost, forest = (
-                (BudgetBoost, BudgetForest) if is_classifier(self) else (BudgetBoostRegressor, BudgetForestRegressor)
+            boost, forest, linear = (
+                (BudgetBoost, BudgetForest, BudgetLinear)
+                if is_classifier(self)
+                else (BudgetBoostRegressor, BudgetForestRegressor, BudgetLinearRegressor)
             )
-            return boost(search=BOOSTING_AMONG_OTHERS), forest(search=FOREST_AMONG_OTHERS)
+            return boost(search=BOOSTING_AMONG_OTHERS), forest(search=FOREST_AMONG_OTHERS), linear()
         return self.estimators
 
     def check_parameters(self) -> None:
@@ -170,8 +173,8 @@ class ManyFrontiers(JointFrontier):
             elif isinstance(estimator, BudgetedEstimator):
                 kind = "" if classify else "Regressor"
                 raise TypeError(
-                    f"estimators: expected BudgetBoost{kind}, BudgetForest{kind}, a cascade of stages or trees to "
-                    f"read, got {name}"
+                    f"estimators: expected BudgetBoost{kind}, BudgetForest{kind}, BudgetLinear{kind}, a cascade of "
+                    f"stages or trees to read, got {name}"
                 )
 
     def _members(self, training: Labelled, validation: Labelled, given: Given, work: Work) -> Iterator[Member]:
@@ -258,16 +261,16 @@ class BudgetedClassifier(Classifies, ManyFrontiers):
     ----------
     estimators : sequence of estimator, optional
         By default a `BudgetBoost` and a `BudgetForest` that try less than they do by themselves
-        (`BOOSTING_AMONG_OTHERS`, `FOREST_AMONG_OTHERS`). Each is one of these, a `NestedCascade` or a
-        `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
+        (`BOOSTING_AMONG_OTHERS`, `FOREST_AMONG_OTHERS`), and a `BudgetLinear`. Each is one of these, a `NestedCascade`
+        or a `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
         `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped when sure.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
-        Estimators other than `BudgetBoost` and `BudgetForest` see the numbers of the categories: in a data frame's
-        columns of names their places in alphabetical order, or in that of the dtype. A number with a fraction is no
-        category, but missing, where histogram boosting is among the estimators and all take the column for categories;
+        Estimators other than `BudgetBoost`, `BudgetForest` and `BudgetLinear` see the numbers of the categories: in a
+        data frame's columns of names their places in alphabetical order, or in that of the dtype. A number with a
+        fraction is no category, but missing, where histogram boosting is among the estimators and all take the column for categories;
         if one, such as a forest, takes it for numbers, it stands for its whole part in those that ask for categories.
     feature_costs
         See `BudgetPrune`.
@@ -328,10 +331,10 @@ class BudgetedRegressor(Regresses, ManyFrontiers):
     Parameters
     ----------
     estimators : sequence of estimator, optional
-        By default a `BudgetBoostRegressor` and a `BudgetForestRegressor`; see `BudgetedClassifier`. Each is one of
-        these, a `NestedCascade` or a `BranchingCascade` of regressors, whose prices and budget are those given here, or
-        another regressor of trees that `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features;
-        it is stopped where going on is not worth its price.
+        By default a `BudgetBoostRegressor`, a `BudgetForestRegressor` and a `BudgetLinearRegressor`; see
+        `BudgetedClassifier`. Each is one of these, a `NestedCascade` or a `BranchingCascade` of regressors, whose
+        prices and budget are those given here, or another regressor of trees that `ipforest.ensemble.read` reads, such
+        as LightGBM's with penalties on features; it is stopped where going on is not worth its price.
     categorical_features, feature_costs
         See `BudgetedClassifier`.
     budget : number, optional

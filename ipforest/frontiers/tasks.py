@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import TargetEncoder
 
 from ipforest._internal.arrays import Array, FloatArray, places_in
@@ -20,6 +21,9 @@ from ipforest.frontiers.scores import brier_score, soft_error
 from ipforest.growing import Gini, Grower, GrownTree, GrownTrees, Impurity, Variance, forest_of
 from ipforest.growing.lookahead import LookaheadGrower, moments
 from ipforest.learners.forest_pruner import out_of_bag
+
+MAX_STEPS = 300
+"""Of the search for the weights of a logistic regression."""
 
 __all__ = ["Classification", "Regression", "Task", "task_of"]
 
@@ -83,6 +87,14 @@ class Task(ABC):
     def has_all(self, encoded: Array) -> bool:
         """Return whether there are examples of each class."""
 
+    @abstractmethod
+    def linear(self, alpha: float) -> LogisticRegression | Ridge:
+        """Return a linear model whose squared weights are weighed by alpha, not trained."""
+
+    @abstractmethod
+    def link(self, n_margins: int) -> str:
+        """Name the link of linear models; see `ipforest.ensemble.linear.LinearModel`."""
+
     def encoder(self) -> TargetEncoder:
         """Return what puts mean targets, or class shares, in place of categories, as arrays whatever is configured."""
         return TargetEncoder(target_type=self.encodes).set_output(transform="default")
@@ -144,6 +156,14 @@ class Classification(Task):
         """Compute softened errors."""
         return soft_error(outputs, encoded, np.arange(len(self.classes)), n_choosing)
 
+    def linear(self, alpha: float) -> LogisticRegression:
+        """Return a logistic regression."""
+        return LogisticRegression(C=1 / alpha, max_iter=MAX_STEPS)
+
+    def link(self, n_margins: int) -> str:
+        """Name the logit, of two classes or of more."""
+        return "logit" if n_margins == 1 else "multinomial logit"
+
     def out_of_bag(self, fitted: Any, encoded: Array) -> FloatArray:
         """Return the shares out of bag."""
         return np.asarray(fitted.oob_decision_function_)
@@ -188,6 +208,14 @@ class Regression(Task):
     def losses(self, outputs: FloatArray, encoded: Array, n_choosing: int) -> FloatArray:
         """Compute squared errors."""
         return np.asarray(np.square(outputs[:, 0] - encoded))
+
+    def linear(self, alpha: float) -> Ridge:
+        """Return a ridge regression."""
+        return Ridge(alpha)
+
+    def link(self, n_margins: int) -> str:
+        """Name what leaves margins as they are."""
+        return "identity"
 
     def out_of_bag(self, fitted: Any, encoded: Array) -> FloatArray:
         """Return the means out of bag, that of all targets where there are none."""

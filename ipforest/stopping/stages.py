@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol, Self, cast
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, held
@@ -21,6 +20,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
+from ipforest.ensemble.linear import LinearFunctions, LinearModel, read_linear
 from ipforest.ensemble.packed_forests import ForestsAtRest, n_nodes_of, pack_forests, unpack_forests
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared, want_in_order
 from ipforest.session import Seller, Unit
@@ -101,13 +101,6 @@ class Stage:
             self.model.rest()
 
     @property
-    def constant(self) -> FloatArray | None:
-        """What the model answers about every example, shape (n_outputs,); None for other models."""
-        if isinstance(self.model, DummyClassifier) and self.model.strategy == "prior":
-            return np.asarray(self.model.class_prior_, dtype=np.float64)
-        return np.ravel(self.model.constant_) if isinstance(self.model, DummyRegressor) else None
-
-    @property
     def router_tree(self) -> RouterTree | None:
         """The router as a tree; None for one that is none."""
         if self.router is None:
@@ -134,36 +127,48 @@ DECIDING, BUYING, STOPPED = 0, 1, 2
 
 
 class _Joined(NamedTuple):
-    """The ensembles of all stages, the first of each stage, and the number of outputs."""
+    """The models of all stages, the first ensemble of each stage, and the number of outputs."""
 
     ensembles: Ensembles
+    linear: LinearFunctions
     first: IntArray
     n_outputs: int
 
 
 class _ReadStages:
-    """The ensembles of stages, read when they are first asked for; policies with other rules share them."""
+    """The models of stages, read when they are first asked for; policies with other rules share them."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self._stages = stages
         self._trees: dict[int, Sequence[Forest | BoostedTrees] | None] = {}
+        self._linear: dict[int, LinearModel | None] = {}
+
+    def linear_of(self, number: int) -> LinearModel | None:
+        """Return the linear function that a stage answers by; None for a model that is none, or sees more."""
+        if number not in self._linear:
+            stage = self._stages[number]
+            linear = stage.model if isinstance(stage.model, LinearModel) else read_linear(stage.model)
+            self._linear[number] = None if stage.sees_before else linear
+        return self._linear[number]
 
     def trees_of(self, number: int) -> Sequence[Forest | BoostedTrees] | None:
         """Return the ensembles whose answers a stage averages; None for a model that is none, or sees more."""
         if number not in self._trees:
             stage = self._stages[number]
-            self._trees[number] = None if stage.sees_before else _trees_in(stage.model)
+            is_trees = not stage.sees_before and self.linear_of(number) is None
+            self._trees[number] = _trees_in(stage.model) if is_trees else None
         return self._trees[number]
 
     @cached_property
     def joined(self) -> _Joined | None:
-        """The ensembles one after another; None where a stage has neither ensembles nor one answer for all."""
-        constants = [stage.constant for stage in self._stages]
-        read_in = [() if each is not None else self.trees_of(number) for number, each in enumerate(constants)]
+        """The models one after another; None where a stage has neither ensembles nor a linear function."""
+        linear = [self.linear_of(number) for number in range(len(self._stages))]
+        read_in = [self.trees_of(number) if each is None else () for number, each in enumerate(linear)]
         ensembles = [trees for trees in read_in if trees is not None]
         if len(ensembles) < len(self._stages):
             return None
-        n_outputs = {each.size for each in constants if each is not None}
+        n_outputs = {each.n_outputs for each in linear if each is not None}
+        functions = LinearFunctions.joined([*zip(linear, (stage.features for stage in self._stages), strict=True)])
 
         def flat() -> Iterator[tuple[Forest | BoostedTrees, IntArray]]:
             for stage, own in zip(self._stages, ensembles, strict=True):
@@ -173,7 +178,8 @@ class _ReadStages:
                 stage.rest()
 
         n_nodes = sum(map(n_nodes_of, ensembles))
-        return _Joined(Ensembles.joined(flat(), n_nodes), np.cumsum([0, *map(len, ensembles)]), max(n_outputs))
+        joined = Ensembles.joined(flat(), n_nodes)
+        return _Joined(joined, functions, np.cumsum([0, *map(len, ensembles)]), max(n_outputs))
 
 
 class StagesInOrder:
@@ -229,6 +235,10 @@ class StagesInOrder:
         self._max_cost = max_cost
         self.affordable = np.asarray(self._costs.cost_of(self._used) <= spending_limit(max_cost, "max_cost"))
 
+    def linear_of(self, number: int) -> LinearModel | None:
+        """Return the linear function that a stage answers by; None where it answers otherwise."""
+        return self._read.linear_of(number)
+
     @property
     def _used(self) -> BoolArray:
         """Mark what each stage sees, shape (n_stages, n_features)."""
@@ -242,7 +252,7 @@ class StagesInOrder:
         """The narrowest type in which trees of the stages compare values."""
         types = [np.dtype(self.dtype)]
         for number, stage in enumerate(self.stages):
-            if hasattr(stage.model, "mean_answers"):
+            if _own_forests(stage):
                 return np.float32
             types += [trees.dtype for trees in self._read.trees_of(number) or ()]
         return min(types, key=lambda dtype: dtype.itemsize)
@@ -332,7 +342,7 @@ class StagesInOrder:
     def _may_go_on(self, number: int) -> bool:
         """Tell whether the rule lets an example go on from a stage; the margin between classes is never negative."""
         rule: Any = self._rule
-        if not agrees_with_keenness(rule, "may_go_on") or not is_classifier(self.stages[number].model):
+        if not agrees_with_keenness(rule, "may_go_on") or not is_classifier(self.stages[0].model):
             return True
         return bool(rule.may_go_on(int(self._depth[number]), self._level))
 
@@ -372,15 +382,8 @@ class StagesInOrder:
         read_in = self._read.joined
         if read_in is None:
             return None
-        constants = [stage.constant for stage in self.stages]
         features = [stage.features for stage in self.stages]
-        seen = SeenStages(
-            read_in.first,
-            np.array([np.zeros(read_in.n_outputs) if each is None else each for each in constants]),
-            self._depth,
-            self._used,
-            self.affordable,
-        )
+        seen = SeenStages(read_in.first, read_in.linear, read_in.n_outputs, self._depth, self._used, self.affordable)
         return StageWalk(
             held(seen),
             held(read_in.ensembles),
@@ -482,8 +485,10 @@ class StagesInOrder:
         return result
 
     def _answers_of(self, number: int, X: Array, before: FloatArray | None) -> FloatArray:
-        """Compute what a stage answers; trees that can be read are asked as `at_once` asks them."""
+        """Compute what a stage answers; models that can be read are asked as `at_once` asks them."""
         stage = self.stages[number]
+        if (linear := self._read.linear_of(number)) is not None:
+            return linear.mean_answers(X[:, stage.features])
         read_in = None if hasattr(stage.model, "mean_answers") else self._read.trees_of(number)
         if read_in is None:
             return stage.outputs(X, self._seen_before(number, X) if before is None else before)

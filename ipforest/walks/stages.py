@@ -1,4 +1,4 @@
-"""Compiled walks through stages, with models of trees and routers."""
+"""Compiled walks through stages, with models of trees or linear ones, and routers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.kernels import inner_njit, njit
+from ipforest.ensemble.linear import LinearFunctions, answer_linearly
 from ipforest.ensemble.links import link_one
 from ipforest.ensemble.routing import Splits, child
 from ipforest.walks.ensembles import Ensembles, joined_splits, of_columns
@@ -103,15 +104,18 @@ class SeenStages(NamedTuple):
     Parameters
     ----------
     first_ensemble : ndarray of int64, shape (n_stages + 1,)
-        Whose answers stage s averages; none where it answers ``constant[s]``.
-    constant : ndarray of float64, shape (n_stages, n_outputs)
+        Whose answers stage s averages; none where it is linear.
+    linear : LinearFunctions
+        One for each stage, without margins where it is not linear.
+    n_outputs : int
     depth : ndarray of int64, shape (n_stages,)
     sees : ndarray of bool, shape (n_stages, n_features)
     affordable : ndarray of bool, shape (n_stages,)
     """
 
     first_ensemble: Array
-    constant: Array
+    linear: LinearFunctions
+    n_outputs: int
     depth: Array
     sees: Array
     affordable: Array
@@ -146,7 +150,7 @@ class StageWalk:
         def climb(rows: Array, outputs: FloatArray, tests: Array) -> None:
             _climb(*parts, self.rule, self.level, costs, rows, outputs, tests)
 
-        return walked(climb, table, self.stages.constant.shape[1], self.ensembles.splits.root.size)
+        return walked(climb, table, self.stages.n_outputs, self.ensembles.splits.root.size)
 
 
 @njit
@@ -164,7 +168,8 @@ def _climb(
     """Take blocks of examples through the stages, which come before those that follow them."""
     size = min(BLOCK, table.shape[0])
     at, memory, members = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    margins, part = np.empty((size, ensembles.base_score.shape[1])), np.empty(outputs.shape[1])
+    width = max(ensembles.base_score.shape[1], stages.linear.intercept.shape[1])
+    margins, part = np.empty((size, width)), np.empty(outputs.shape[1])
     last_answer = np.empty(size)
     for start in range(0, table.shape[0], BLOCK):
         n_here = min(BLOCK, table.shape[0] - start)
@@ -207,15 +212,18 @@ def _answer(
     part: Array,
     outputs: Array,
 ) -> None:
-    """Average what the ensembles of a stage answer about some rows."""
+    """Answer about some rows as the linear function of a stage, or average what its ensembles answer."""
     splits, first, last = ensembles.splits, stages.first_ensemble[stage], stages.first_ensemble[stage + 1]
     for i in rows:
-        outputs[i] = stages.constant[stage]
+        if first == last:
+            answer_linearly(stages.linear, stage, table[i], margins[0], outputs[i])
+        else:
+            outputs[i] = 0.0
     for number in range(first, last):
         narrow, link, n_margins = ensembles.narrow[number], ensembles.link[number], ensembles.n_margins[number]
         first_tree, last_tree = ensembles.first_tree[number], ensembles.first_tree[number + 1]
         for place in range(rows.size):
-            margins[place] = ensembles.base_score[number]
+            margins[place, : ensembles.base_score.shape[1]] = ensembles.base_score[number]
         for tree in range(first_tree, last_tree):
             output = ensembles.first_output[tree]
             for place in range(rows.size):
