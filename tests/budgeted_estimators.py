@@ -19,6 +19,8 @@ from ipforest import (
     BudgetedRegressor,
     BudgetForest,
     BudgetForestRegressor,
+    BudgetLinear,
+    BudgetLinearRegressor,
     BudgetPrune,
     EarlyExit,
     FeatureCosts,
@@ -160,6 +162,10 @@ CLASSIFIERS: dict[str, Make] = {
         feature_costs=costs,
         random_state=0,
     ),
+    "BudgetLinear": lambda costs: BudgetLinear(feature_costs=costs, random_state=0),
+    "BudgetLinear with a cap": lambda costs: BudgetLinear(
+        feature_costs=costs, max_cost=sum(costs.unit_costs) / 2, random_state=0
+    ),
     "BudgetedClassifier": lambda costs: BudgetedClassifier(
         [
             BudgetBoost(4, growth=BoostGrowth(max_leaf_nodes=4), search=BoostSearch(n_lambdas=1, n_prunings=1)),
@@ -239,6 +245,7 @@ REGRESSORS: dict[str, Make] = {
         feature_costs=costs,
         random_state=0,
     ),
+    "BudgetLinear": lambda costs: BudgetLinearRegressor(feature_costs=costs, random_state=0),
     "BudgetedRegressor": lambda costs: BudgetedRegressor(
         [
             BudgetBoostRegressor(

@@ -205,8 +205,9 @@ def read_linear(model: Any) -> LinearModel | None:
     filled = np.zeros(n_features)
     if steps and isinstance(steps[0], SimpleImputer):
         imputer = steps.pop(0)
-        filled = imputer.statistics_
-        if imputer.add_indicator or filled.dtype.kind != "f" or filled.shape != (n_features,) or np.isnan(filled).any():
+        filled = np.asarray(imputer.statistics_, dtype=np.float64)
+        is_of_gaps = np.array_equal(imputer.missing_values, np.nan, equal_nan=True) and not imputer.add_indicator
+        if not is_of_gaps or filled.shape != (n_features,) or np.isnan(filled).any():
             return None
     elif steps and isinstance(steps[0], StandardScaler) and steps[0].with_mean:
         filled = steps[0].mean_

@@ -37,9 +37,6 @@ MOST_UNITS = 500
 LEAST_MARKED = 5
 """Categories of fewer examples have no term of their own."""
 
-LEAST_NEW = 1e-3
-"""A term of whose variance terms before it leave less than such a share says nothing new."""
-
 
 @dataclass(eq=False, repr=False)
 class LinearCascades(JointFrontier):
@@ -223,20 +220,17 @@ class _Terms:
         return _Fitted(model, places, sample_weight[:, None] * wrong)
 
     def gains(self, fitted: _Fitted, alpha: float) -> FloatArray:
-        """Bound what terms would add to the likelihood, given those of a model, up to a factor; sum them by feature.
+        """Bound from below what each term would raise the penalised likelihood by; sum the bounds by feature.
 
-        Of the squared error it is what they would take off. The bound is the square of the gradient over the part of
-        the variance that other terms do not explain.
+        Of the squared error it is what a term would take off. The bound is the square of the gradient over the
+        curvature that the terms of the model leave, which is at most so large whatever the weights are.
         """
         own, weight = self.values[:, fitted.places], self.training.weight[:, None]
-        left = (weight * np.square(self.values)).sum(axis=0)
-        least = LEAST_NEW * left
+        penalty = alpha * self.task.penalty(fitted.residual.shape[1])
+        left = (weight * np.square(self.values)).sum(axis=0) + penalty
         if fitted.places.size:
-            among = own.T @ (weight * own)
-            among[np.diag_indices_from(among)] += alpha
-            factor, _ = cho_factor(among, lower=True)
+            factor, _ = cho_factor(own.T @ (weight * own) + penalty * np.eye(fitted.places.size), lower=True)
             explained = solve_triangular(factor, own.T @ (weight * self.values), lower=True)
-            left = left - np.square(explained).sum(axis=0)
-        gradient = self.values.T @ fitted.residual
-        gain = np.where(left > least, np.square(gradient).sum(axis=1) / np.maximum(left, least), 0.0)
+            left = np.maximum(left - np.square(explained).sum(axis=0), penalty)
+        gain = np.square(self.values.T @ fitted.residual).sum(axis=1) / left
         return np.asarray(np.bincount(self.feature, weights=gain, minlength=self.training.X.shape[1]))

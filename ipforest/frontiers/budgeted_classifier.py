@@ -270,8 +270,9 @@ class BudgetedClassifier(Classifies, ManyFrontiers):
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
         Estimators other than `BudgetBoost`, `BudgetForest` and `BudgetLinear` see the numbers of the categories: in a
         data frame's columns of names their places in alphabetical order, or in that of the dtype. A number with a
-        fraction is no category, but missing, where histogram boosting is among the estimators and all take the column for categories;
-        if one, such as a forest, takes it for numbers, it stands for its whole part in those that ask for categories.
+        fraction is no category, but missing, where histogram boosting is among the estimators and all take the column
+        for categories; if one, such as a forest, takes it for numbers, it stands for its whole part in those that ask
+        for categories.
     feature_costs
         See `BudgetPrune`.
     budget : number, optional

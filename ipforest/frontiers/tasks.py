@@ -92,6 +92,10 @@ class Task(ABC):
         """Return a linear model whose squared weights are weighed by alpha, not trained."""
 
     @abstractmethod
+    def penalty(self, n_outputs: int) -> float:
+        """Return what alpha adds to the curvature of a linear model, where a term's own is at most its variance."""
+
+    @abstractmethod
     def link(self, n_margins: int) -> str:
         """Name the link of linear models; see `ipforest.ensemble.linear.LinearModel`."""
 
@@ -160,6 +164,10 @@ class Classification(Task):
         """Return a logistic regression."""
         return LogisticRegression(C=1 / alpha, max_iter=MAX_STEPS)
 
+    def penalty(self, n_outputs: int) -> float:
+        """Return 1 over the bound of the curvature: 1 / 4 of the variance, or, of more than two classes, 1 / 2."""
+        return 4.0 if n_outputs == 2 else 2.0
+
     def link(self, n_margins: int) -> str:
         """Name the logit, of two classes or of more."""
         return "logit" if n_margins == 1 else "multinomial logit"
@@ -212,6 +220,10 @@ class Regression(Task):
     def linear(self, alpha: float) -> Ridge:
         """Return a ridge regression."""
         return Ridge(alpha)
+
+    def penalty(self, n_outputs: int) -> float:
+        """Return 1: the curvature is the variance."""
+        return 1.0
 
     def link(self, n_margins: int) -> str:
         """Name what leaves margins as they are."""
