@@ -102,6 +102,8 @@ class LinearModel:
 
     def mean_answers(self, X: Array) -> FloatArray:
         """Compute class probabilities or targets, shape (n_samples, n_outputs), of examples (n_samples, n_features)."""
+        if self.feature.size and X.shape[1:] != (self.n_features,):
+            raise ValueError(f"X: expected {self.n_features} features, got shape {X.shape}")
         outputs, width = np.empty((X.shape[0], self.n_outputs)), np.empty(self.intercept.size)
         functions = LinearFunctions.joined([(self, np.arange(self.n_features))])
         _answer_all(functions, np.ascontiguousarray(X, dtype=np.float64), width, outputs)
@@ -198,9 +200,11 @@ def read_linear(model: Any) -> LinearModel | None:
     if isinstance(model, DummyRegressor) or (isinstance(model, DummyClassifier) and model.strategy == "prior"):
         return _constant(model)
     *steps, last = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    if not isinstance(last, CLASSIFIERS + REGRESSORS) or not hasattr(last, "coef_"):
+    coefficients: Any = getattr(last, "coef_", None)
+    is_known = isinstance(last, CLASSIFIERS + REGRESSORS) and isinstance(coefficients, np.ndarray)
+    if not is_known or not np.isfinite(coefficients).all():
         return None
-    weight = np.atleast_2d(np.asarray(last.coef_, dtype=np.float64)).T
+    weight = np.atleast_2d(np.asarray(coefficients, dtype=np.float64)).T
     n_features, n_margins = weight.shape
     filled = np.zeros(n_features)
     if steps and isinstance(steps[0], SimpleImputer):
@@ -217,10 +221,10 @@ def read_linear(model: Any) -> LinearModel | None:
             continue
         if not isinstance(step, StandardScaler | MinMaxScaler | MaxAbsScaler) or getattr(step, "clip", False):
             return None
-        moved = step.transform(moved[None])[0]
+        moved = np.asarray(step.transform(moved[None]))[0]
         weight = weight * _factor(step)[:, None]
     link = "identity" if is_regressor(last) else "logit" if n_margins == 1 else "multinomial logit"
-    intercept = np.asarray(last.intercept_, dtype=np.float64) + moved @ np.atleast_2d(last.coef_).T
+    intercept = np.asarray(last.intercept_, dtype=np.float64) + moved @ np.atleast_2d(coefficients).T
     numbers = np.arange(n_features), np.full(n_features, NUMBER), filled, np.ones(n_features)
     found = LinearModel(*numbers, weight, np.atleast_1d(intercept), link, n_features)
     return found if _agree(found, model, filled) else None

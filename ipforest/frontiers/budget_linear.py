@@ -57,7 +57,7 @@ class LinearCascades(JointFrontier):
     def _made(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         """Train linear models on more and more units, the next those that tell most per price of what is not told."""
         seller, task = self._seller().without_constant(training.X), self._task
-        data = _Terms.of(_drawn(training, random), self.categories_.columns, task)
+        data = _Terms.of(_drawn(training, task, random), self.categories_.columns, task)
         free = [feature for unit in seller.free_units() for feature in unit.features]
         nothing, bought = np.empty(0, dtype=np.int64), [tuple[Unit, ...]()]
         fitted = [data.fitted(nothing, self.alpha), *([data.fitted(np.array(free), self.alpha)] if free else [])]
@@ -148,10 +148,10 @@ class BudgetLinearRegressor(Regresses, LinearCascades):
     """
 
 
-def _drawn(training: Labelled, random: Any) -> Labelled:
+def _drawn(training: Labelled, task: Task, random: Any) -> Labelled:
     """Return the examples, or a sample of them and all of each class of which that has none."""
     rows = sample_rows(training.y.size, MOST_ROWS, random)
-    if rows.size < training.y.size and training.y.dtype.kind != "f":
+    if task.classes is not None and rows.size < training.y.size:
         lacking = ~np.isin(training.y, training.y[rows])
         rows = np.union1d(rows, np.flatnonzero(lacking))
     return training.rows(rows)

@@ -77,8 +77,23 @@ def test_others_are_not_read(model: Any) -> None:
     assert read_linear(model.fit(X, Y)) is None
 
 
-def test_models_that_are_not_fitted_are_not_read() -> None:
+def test_models_that_are_not_fitted_or_not_finite_are_not_read() -> None:
     assert read_linear(LogisticRegression()) is None
+    fitted = LogisticRegression(max_iter=1000).fit(X, Y)
+    fitted.coef_ = fitted.coef_ * np.inf
+    assert read_linear(fitted) is None
+
+
+def test_frames_as_output_do_not_matter() -> None:
+    model = make_pipeline(StandardScaler(), LogisticRegression()).set_output(transform="pandas").fit(X, Y)
+    linear = read_linear(model)
+    assert linear is not None
+    np.testing.assert_allclose(linear.mean_answers(X), model.predict_proba(X), atol=1e-12)
+
+
+def test_another_number_of_features_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^X: expected 2 features, got shape \(1, 3\)"):
+        marks_and_a_number().mean_answers(np.zeros((1, 3)))
 
 
 def marks_and_a_number() -> LinearModel:

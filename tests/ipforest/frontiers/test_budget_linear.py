@@ -153,12 +153,14 @@ def test_whole_weights_are_repetitions() -> None:
     assert policy_of(one).stages[4].features.tolist() == policy_of(other).stages[4].features.tolist()
 
 
-def test_a_class_that_a_sample_lacks_is_learnt_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("dtype", [int, float, str])
+def test_a_class_that_a_sample_lacks_is_learnt_all_the_same(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget_linear, "MOST_ROWS", 100)
     drawn, y = make_classification(900, 5, n_informative=3, random_state=0)
     y[:6] = 2
+    y = y.astype(dtype)
     model = BudgetLinear(random_state=0).fit(drawn, y, drawn, y)
-    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.classes_.tolist() == np.array([0, 1, 2]).astype(dtype).tolist()
     assert model.predict_proba(drawn).shape == (900, 3)
 
 
