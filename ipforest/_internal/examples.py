@@ -157,7 +157,7 @@ def require_held(values: Array, dtype: npt.DTypeLike, name: str, columns: Sequen
     ValueError
         There is such a number.
     """
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         is_beyond = np.isinf(values.astype(dtype, copy=False))
     if is_beyond.any():
         where = "" if columns is None else f" in column {columns[int(np.argmax(is_beyond.any(axis=0)))]!r}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import __version__ as sklearn_version
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
@@ -91,8 +91,10 @@ def averaging_trees(estimator: Any) -> Any:
             cure = FOUND
         elif hasattr(inner, "fit"):
             cure = (
-                "; boosted trees and other classifiers go into EarlyExit(FrozenEstimator(model), budget=...), boosted "
-                "trees that are fitted also into BudgetPrune(model)"
+                "; boosted trees that are fitted go into BudgetPrune(model)"
+                if hasattr(inner, "__sklearn_tags__") and not isinstance(inner, type) and is_regressor(inner)
+                else "; boosted trees and other classifiers go into EarlyExit(FrozenEstimator(model), budget=...), "
+                "boosted trees that are fitted also into BudgetPrune(model)"
             )
         raise TypeError(
             f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {name_of(inner)}{cure}"

@@ -243,7 +243,8 @@ class Trees:
     @property
     def splits(self) -> routing.Splits:
         """The tests as the kernels of `ipforest.ensemble.routing` make them: ``x <= threshold``."""
-        threshold = self.threshold if self.comparison == "<=" else np.nextafter(self.threshold, -np.inf)
+        with np.errstate(under="ignore"):
+            threshold = self.threshold if self.comparison == "<=" else np.nextafter(self.threshold, -np.inf)
         splits = routing.Splits(
             self.tree_offsets[:-1],
             self.left,
@@ -267,16 +268,16 @@ class Trees:
         if self.dtype == np.float64:
             return threshold
         below = self.float32_thresholds()
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             above = np.nextafter(below, np.float32(np.inf))
-        middle = (below.astype(np.float64) + above) / 2
-        is_even = below.view(np.int32) % 2 == 0
-        return np.where(is_even, middle, np.nextafter(middle, -np.inf))
+            middle = (below.astype(np.float64) + above) / 2
+            is_even = below.view(np.int32) % 2 == 0
+            return np.where(is_even, middle, np.nextafter(middle, -np.inf))
 
     def float32_thresholds(self) -> npt.NDArray[np.float32]:
         """Return thresholds such that float32 values go left exactly if ``x <= threshold``, shape (n_nodes,)."""
         threshold = self.splits.threshold
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             nearest = threshold.astype(np.float32)
             return np.where(nearest <= threshold, nearest, np.nextafter(nearest, np.float32(-np.inf)))
 
@@ -377,7 +378,7 @@ class Trees:
         if np.iscomplexobj(raw):
             raise TypeError(f"{name}: expected real numbers, got dtype {np.asarray(raw).dtype}")
         try:
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", under="ignore"):
                 examples: Array = check_array(raw, dtype=self.dtype, order="C", ensure_all_finite=False)
         except (TypeError, ValueError):
             raise TypeError(f"{name}: expected numbers, got {self._other_than_numbers(raw)}") from None

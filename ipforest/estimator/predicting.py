@@ -108,7 +108,7 @@ class Ready(NamedTuple):
 
     def table(self, examples: Array) -> Array | None:
         """Take examples as float64 that the policy compares; None where they are for sessions to refuse."""
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             narrow = examples.astype(np.float32)
         if np.isinf(narrow).any():
             return None

@@ -127,7 +127,7 @@ class MeanOfForests(BaseEstimator):
         ValueError
             Another number of features, or values that float32 does not hold.
         """
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             compared = np.ascontiguousarray(examples, dtype=np.float32)
         if compared.shape[1:] != (self.n_features_in_,):
             raise ValueError(f"X: expected {self.n_features_in_} features, got shape {compared.shape}")

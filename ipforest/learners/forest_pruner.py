@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field, replace
+from fractions import Fraction
+from math import ceil
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 
 from ipforest._internal.arrays import Array, BoolArray
+from ipforest._internal.callers import warn_caller
 from ipforest._internal.examples import Labelled, checked_weight, largest_named, require_rows_in_order
 from ipforest._internal.feature_names import column_names
 from ipforest._internal.rational import nonnegative_fraction, time_limit_seconds
@@ -37,6 +40,9 @@ from ipforest.walks.purse import spending_limit
 
 ERRORS = ("in-bag", "out-of-bag", "training", "held-out")
 OBJECTIVES = ("trees", "forest")
+MAX_RAISE = Fraction(101, 100)
+"""By which prices may be rounded up, so that a path fits 64 bits, without a warning."""
+
 SEARCHES = {"path": "path", "greedy": "greedy", "exact": "mip"}
 """Searches within a budget, and the methods of `ipforest.solve_budget` behind them."""
 
@@ -166,12 +172,27 @@ class ForestPruner(AroundEstimator, PricedEstimator):
             self._choose()
         else:
             self._fit(X, y, sample_weight=sample_weight, groups=groups, hold_out=X_cost is None, X_cost=X_cost)
+        self._warn_of_rounded_prices()
         self._warn_if_nothing_is_bought()
         return self
 
     def _ensemble(self) -> Any:
         """Take the ensemble, fitted or not, and require that its trees can be pruned."""
         return averaging_trees(self.estimator)
+
+    def _warn_of_rounded_prices(self) -> None:
+        """Warn where the whole path fits 64 bits only at prices that are clearly higher than those given."""
+        step, prices = self.instance_.cost_unit * self.instance_.n_examples, self.costs_.unit_costs
+        paid = [prices[unit] for unit in np.unique(self.instance_.acquisition_unit) if prices[unit]]
+        counted = {price: ceil(price / step) * step for price in paid}
+        raised = max(paid, key=lambda price: counted[price] / price, default=None)
+        if raised is not None and counted[raised] > MAX_RAISE * raised:
+            warn_caller(
+                f"feature_costs: prices are counted in multiples of {float(step):.6g}, rounded up, so that "
+                f"{float(raised):.6g} counts as {float(counted[raised]):.6g}: next to prices of up to "
+                f"{float(max(paid)):.6g} smaller multiples do not fit 64 bits; give lower prices to what is hardly "
+                "ever to be bought"
+            )
 
     def _warn_if_nothing_is_bought(self) -> None:
         whole = self.instance_.evaluate(self.instance_.unpruned)[1]

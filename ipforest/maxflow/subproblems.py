@@ -138,7 +138,7 @@ class Subproblem:
             raise OverflowError(
                 f"instance: expected gain x cost of every piece of the path below 2^62 in integer units, got "
                 f"{gain} x {cost}; use prices or a resolution of fewer digits, "
-                "or build the instance with resolution='path'"
+                "lower the highest prices, or build the instance with resolution='path'"
             )
         return lam
 

@@ -434,7 +434,7 @@ class Sessions:
     ) -> Array:
         """Take values in the policy's type, perhaps one for all; NaN stands where they could not be had."""
         try:
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", under="ignore"):
                 block = np.asarray(values, dtype=np.float64).astype(self._policy.dtype)
         except (OverflowError, TypeError, ValueError):
             cells = np.asarray(values, dtype=object).ravel().tolist()

@@ -149,9 +149,9 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
-        if not is_classifier(self.estimator):
-            raise TypeError(f"estimator: expected a classifier, got {type(self.estimator).__name__}")
         ensemble = unfrozen(self.estimator)
+        if not is_classifier(ensemble):
+            raise TypeError(f"estimator: expected a classifier, got {type(ensemble).__name__}")
         if isinstance(getattr(ensemble, "classes_", None), list):
             name, n_targets = type(ensemble).__name__, len(ensemble.classes_)
             raise TypeError(f"estimator: expected a classifier of one target, got {name} of {n_targets}")

@@ -57,7 +57,7 @@ def test_without_it_prices_stay_exact_and_the_path_says_that_they_do_not_fit() -
     costs = FeatureCosts(PUBLISHED)
     instance = PruningInstance.from_forest(forest, X, costs, "gini")
     assert instance.cost_unit * instance.n_examples == Fraction(1, costs.denominator)
-    with pytest.raises(OverflowError, match="use prices or a resolution of fewer digits"):
+    with pytest.raises(OverflowError, match="use prices or a resolution of fewer digits, lower the highest"):
         prune_path(instance)
 
 

@@ -20,6 +20,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.frozen import FrozenEstimator
 
 from ipforest import BoostSearch, BudgetBoost, EarlyExit, Pruning
 from ipforest.ensemble import BoostedTrees, Forest, read, write
@@ -63,6 +64,25 @@ def test_onnx_predicts_the_same(name: str) -> None:
     session = runtime.InferenceSession(write(trees, "onnx").SerializeToString())
     (found,) = session.run(None, {"X": X.astype(trees.dtype)})
     np.testing.assert_allclose(found, predicted(trees, X), rtol=3e-6, atol=3e-7)
+
+
+def test_where_numpy_raises_at_underflow_trees_are_read_written_and_stopped() -> None:
+    """As a program asks for that imports emlearn: numbers next to zero are no fault of such trees or examples."""
+    xgboost = pytest.importorskip("xgboost")
+    X = np.random.default_rng(0).integers(-1, 2, (90, 3)).astype(float)
+    y = X[:, 0] + X[:, 1] > 0
+    model = xgboost.XGBClassifier(n_estimators=5, max_depth=2, random_state=0).fit(X, y)
+    tiny = np.where(X == 0, 1e-60, X)
+    expected = model.predict_proba(tiny.astype(np.float32))
+    exits = EarlyExit(FrozenEstimator(model), random_state=0).fit(X, y)
+    with np.errstate(all="raise"):
+        trees = read(model)
+        assert (trees.threshold[~trees.is_leaf] == 0).any()
+        np.testing.assert_allclose(trees.predict_proba(tiny), expected, rtol=1e-5)
+        np.testing.assert_array_equal(exits.predict(tiny), model.classes_[expected.argmax(axis=1)])
+        assert exits.session(dict(zip(range(3), tiny[0], strict=True))).answer == exits.predict(tiny[:1])[0]
+        for target in ("c", "xgboost"):
+            write(trees, target)
 
 
 def trees_of_categories() -> Any:

@@ -776,6 +776,17 @@ def test_classes_are_told_apart_by_what_the_budget_can_pay() -> None:
     assert 0 < model.cost(data).mean() <= 2
 
 
+def test_prices_that_are_rounded_up_next_to_a_high_one_are_told() -> None:
+    forest = RandomForestRegressor(5, random_state=0).fit(*DIABETES)
+    prices = {"high": [0.5, 1e9, *[7.27] * 8], "lower": [0.5, 1e3, *[7.27] * 8]}
+    with pytest.warns(
+        UserWarning, match=r"^feature_costs: prices are counted in multiples of 1, .* 0.5 counts as 1: .*"
+    ):
+        model = BudgetPrune(FrozenEstimator(forest), feature_costs=prices["high"], budget=8).fit(*DIABETES)
+    assert model.cost(DIABETES[0]).mean() < float(model.result_.cost) <= 8
+    BudgetPrune(FrozenEstimator(forest), feature_costs=prices["lower"], budget=8).fit(*DIABETES)  # no warning: an error
+
+
 @pytest.mark.parametrize(
     ("prices", "advice"),
     [

@@ -91,6 +91,8 @@ def test_boosted_trees_that_are_not_fitted_are_refused() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.raises(TypeError, match=r"boosted trees that are fitted also into BudgetPrune\(model\)"):
         BudgetPrune(GradientBoostingClassifier()).fit(X, y)
+    with pytest.raises(TypeError, match=r"GradientBoostingRegressor; boosted trees that are fitted go into BudgetPrun"):
+        BudgetPrune(GradientBoostingRegressor()).fit(X, y)
 
 
 def test_boosted_trees_that_are_not_read_are_refused_with_the_reason() -> None:

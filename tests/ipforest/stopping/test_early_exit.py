@@ -256,6 +256,11 @@ def test_compiled_walks_record_what_sessions_do(kind: str, costs: FeatureCosts, 
         ({"validation_fraction": 2}, ValueError, r"^validation_fraction: expected None or a number between 0 and 1"),
         ({"estimator": RandomForestRegressor()}, TypeError, r"^estimator: expected a classifier, got RandomForestReg"),
         (
+            {"estimator": FrozenEstimator(RandomForestRegressor())},
+            TypeError,
+            r"^estimator: expected a classifier, got RandomForestRegressor$",
+        ),
+        (
             {"estimator": BudgetPrune(RandomForestClassifier()), "feature_costs": [1]},
             ValueError,
             r"^feature_costs: expected none with an estimator that has its own",
