@@ -233,7 +233,8 @@ def test_a_bin_goes_on_up_to_the_lambda_at_which_stopping_is_as_good(
     paths = random_paths(seed, n_samples)
     paths = replace(paths, signal=np.round(paths.signal, 1))
     rule = OptimalStopping(n_bins, min_support, monotone).fit(paths)
-    for lam in (0.0, *np.geomspace(1e-3, 3, 9)):
+    finite = np.concatenate([each[np.isfinite(each)] for each in rule.lambdas])
+    for lam in (0.0, 3.0, *np.geomspace(1e-3, 1, 4), *np.unique(finite * 0.999), *np.unique(finite * 1.001)):
         ahead = np.zeros(n_samples)  # what the bin is worth in which each example stands at the stage after
         for stage in reversed(range(paths.n_stages - 1)):
             rows = np.flatnonzero(paths.last > stage)
