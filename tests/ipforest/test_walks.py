@@ -107,7 +107,7 @@ def random_rule(rng: Any, kind: str, n_classes: int) -> tuple[Any, float]:
         return ThresholdStopping(), -sign * float(rng.random())
     edges = tuple(np.sort(sign * rng.random(rng.integers(0, 3))) for _ in range(3))
     if kind == "staged":
-        return StagedRule(edges, tuple(rng.random(each.size + 1) for each in edges)), float(rng.random())
+        return StagedRule(edges, tuple(rng.random(each.size + 1) for each in edges), 0.1), float(rng.random())
     first = 1 + int(edges[0].size) + 1
     n_nodes = first + edges[1].size + 1
     following = (0, 2, *[-1] * (n_nodes - 2))

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from ipforest import EarlyExit, FeatureCosts
 from ipforest.ensemble.libraries import write
 from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.nested import NestedCascade
-from ipforest.stopping.optimal_stopping import OptimalStopping
+from ipforest.stopping.optimal_stopping import TIE, OptimalStopping
 from ipforest.stopping.paths import StoppingPaths
 from ipforest.stopping.rules import (
     Curve,
@@ -25,7 +26,6 @@ from ipforest.stopping.rules import (
     stopping_curve,
 )
 from ipforest.stopping.threshold_stopping import ThresholdStopping
-from ipforest.walks import TIE
 
 
 def random_paths(seed: int, n_samples: int = 200, n_stages: int = 5, n_units: int = 6) -> StoppingPaths:
@@ -265,7 +265,26 @@ def test_bins_are_of_equally_many_examples_unless_signals_are_equal() -> None:
         assert rule.edges[0] == pytest.approx(edges)
         bins = np.searchsorted(rule.edges[0], signal[:, 0], side="right")
         keen, _ = rule.keenness(np.zeros(12, dtype=np.int64), signal[:, 0], np.zeros(12, dtype=np.int64))
-        np.testing.assert_allclose(keen, rule.lambdas[0][bins] - TIE * signal[:, 0], rtol=0, atol=1e-15)
+        assert rule.tie == TIE * (rule.lambdas[0][np.isfinite(rule.lambdas[0])].max(initial=0) or 1) / 7
+        np.testing.assert_array_equal(keen, rule.lambdas[0][bins] - rule.tie * signal[:, 0])
+
+
+@pytest.mark.parametrize("factor", [2.0**-50, 2.0**50])
+@pytest.mark.parametrize("kind", ["prices", "losses", "signals"])
+def test_the_units_of_prices_losses_and_signals_do_not_matter(kind: str, factor: float) -> None:
+    """Surer examples of a bin were less keen by the same trifle in all units, in some by more than all lambdas."""
+    paths, rule = random_paths(0), OptimalStopping(4, 5)
+    prices = [Fraction(price) * Fraction(factor) for price in paths.costs.prices]
+    changes: dict[str, dict[str, Any]] = {
+        "prices": {"costs": FeatureCosts(prices)},
+        "losses": {"loss": paths.loss * factor},
+        "signals": {"signal": paths.signal * factor},
+    }
+    others = replace(paths, **changes[kind])
+    curve, other = (stopping_curve(keenness_along(rule.fit(each), each), each) for each in (paths, others))
+    assert np.unique(curve.cost).size > 60
+    np.testing.assert_allclose(other.cost, curve.cost * (factor if kind == "prices" else 1))
+    np.testing.assert_allclose(other.error, curve.error * (factor if kind == "losses" else 1))
 
 
 def test_surer_bins_are_not_keener() -> None:
