@@ -18,7 +18,8 @@ from ipforest.walks import STAGED, RuleTables
 __all__ = ["OptimalStopping", "StagedRule", "quantile_cuts"]
 
 TIE = 1e-9
-"""How much less keen than the least sure example of a bin the surest one may be, as a share of the largest lambda."""
+"""How much less keen than the least sure example of a bin the surest one may be, about, as a share of the lambda at
+which everything costs as much as the largest loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,15 @@ class OptimalStopping:
         n_bins = np.empty(n_stages, dtype=np.int64)
         induce_backward(*columns, np.array(paths.last), self.min_support, self.monotone, edges, lambdas, n_bins)
         sizes = n_bins.tolist()
-        learnt = tuple(row[:size] for row, size in zip(lambdas, sizes, strict=True))
-        largest = max((float(row[row < inf].max(initial=0.0)) for row in learnt), default=0.0)
-        widest = float(np.abs(paths.signal).max())
+        largest, everything, widest = (
+            float(np.abs(each).max(initial=0.0)) or 1.0
+            for each in (paths.loss, paths.costs.float_unit_costs.sum(), paths.signal)
+        )
+        power = np.frexp(largest / everything / widest)[1]  # of two: the same in the folds of cross-fitting
         return StagedRule(
             tuple(row[: size - 1] for row, size in zip(edges, sizes, strict=True)),
-            learnt,
-            TIE * (largest or 1.0) / (widest or 1.0),
+            tuple(row[:size] for row, size in zip(lambdas, sizes, strict=True)),
+            float(np.ldexp(TIE, power)),
         )
 
 

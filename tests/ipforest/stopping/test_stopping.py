@@ -265,7 +265,7 @@ def test_bins_are_of_equally_many_examples_unless_signals_are_equal() -> None:
         assert rule.edges[0] == pytest.approx(edges)
         bins = np.searchsorted(rule.edges[0], signal[:, 0], side="right")
         keen, _ = rule.keenness(np.zeros(12, dtype=np.int64), signal[:, 0], np.zeros(12, dtype=np.int64))
-        assert rule.tie == TIE * (rule.lambdas[0][np.isfinite(rule.lambdas[0])].max(initial=0) or 1) / 7
+        assert rule.tie == TIE / 4  # a fourth is the next power of two above 1 / 7, the loss per price and signal
         np.testing.assert_array_equal(keen, rule.lambdas[0][bins] - rule.tie * signal[:, 0])
 
 
