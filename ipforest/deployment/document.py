@@ -35,7 +35,7 @@ from ipforest.stopping.optimal_stopping import StagedRule
 from ipforest.stopping.paths import FittedRule, tables_of
 from ipforest.stopping.stages import Stage, StagesInOrder
 from ipforest.stopping.threshold_stopping import ThresholdStopping
-from ipforest.walks import END, TIE
+from ipforest.walks import END
 from ipforest.wrappers.adapted import PolicyAround
 from ipforest.wrappers.calibration import CalibratedPolicy, Calibration
 from ipforest.wrappers.pipeline import BudgetedPipeline
@@ -390,7 +390,7 @@ def _rule(rule: FittedRule) -> dict[str, Any]:
         np.repeat(np.cumsum(sizes), sizes).tolist(),
         [edges[number] for number in stage],
         [each for row in lambdas for each in row],
-        TIE,
+        rule.tie,
     )
 
 

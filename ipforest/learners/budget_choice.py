@@ -28,7 +28,7 @@ def one_standard_error(cv_results: Mapping[str, Any]) -> int:
     Raises
     ------
     ValueError
-        The search was over something else, or over no budget.
+        The search was over something else, or over no budget; it has several scores, or one split alone.
 
     Notes
     -----
@@ -48,7 +48,13 @@ def one_standard_error(cv_results: Mapping[str, Any]) -> int:
     names = [name for name in cv_results if name.startswith("param_") and name.endswith("budget")]
     if len(names) != 1:
         raise ValueError(f"cv_results: expected a search over one budget, got {sorted(cv_results)}")
-    scores = np.array([cv_results[name] for name in cv_results if name.startswith("split") and "_test_" in name])
+    tests = [name for name in cv_results if name.startswith("split") and "_test_" in name]
+    measures = sorted({name.partition("_test_")[2] for name in tests})
+    if len(measures) != 1:
+        raise ValueError(f"cv_results: expected one score, got {', '.join(measures) or 'none'}")
+    if len(tests) == 1:
+        raise ValueError("cv_results: expected two splits or more, as one has no standard error, got one")
+    scores = np.array([cv_results[name] for name in tests])
     mean = scores.mean(axis=0)
     best = int(np.nanargmax(mean))
     error = scores[:, best].std(ddof=1) / np.sqrt(scores.shape[0])

@@ -13,9 +13,13 @@ from ipforest._internal.kernels import inner_njit, njit
 from ipforest.estimator.checks import check_integer
 from ipforest.settings import check_fields, checked
 from ipforest.stopping.paths import StoppingPaths
-from ipforest.walks import STAGED, TIE, RuleTables
+from ipforest.walks import STAGED, RuleTables
 
 __all__ = ["OptimalStopping", "StagedRule", "quantile_cuts"]
+
+TIE = 1e-9
+"""How much less keen than the least sure example of a bin the surest one may be, about, as a share of the lambda at
+which everything costs as much as the largest loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,15 @@ class OptimalStopping:
         n_bins = np.empty(n_stages, dtype=np.int64)
         induce_backward(*columns, np.array(paths.last), self.min_support, self.monotone, edges, lambdas, n_bins)
         sizes = n_bins.tolist()
+        largest, everything, widest = (
+            float(np.abs(each).max(initial=0.0)) or 1.0
+            for each in (paths.loss, paths.costs.float_unit_costs.sum(), paths.signal)
+        )
+        power = np.frexp(largest / everything / widest)[1]  # of two: the same in the folds of cross-fitting
         return StagedRule(
             tuple(row[: size - 1] for row, size in zip(edges, sizes, strict=True)),
             tuple(row[:size] for row, size in zip(lambdas, sizes, strict=True)),
+            float(np.ldexp(TIE, power)),
         )
 
 
@@ -67,10 +77,13 @@ class StagedRule:
         For each stage the signals at which the next bin begins, ascending.
     lambdas : tuple of ndarray of float64
         For each stage the keenness of its bins, one more than edges. After the last stage no example stops.
+    tie : float, default=0
+        How much less keen a signal larger by 1 is within its bin.
     """
 
     edges: tuple[FloatArray, ...]
     lambdas: tuple[FloatArray, ...]
+    tie: float = 0.0
 
     def keenness(self, stage: IntArray, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
         """Look up the lambda of each example's bin."""
@@ -79,7 +92,7 @@ class StagedRule:
             if number < len(self.edges):
                 here = stage == number
                 bins = np.searchsorted(self.edges[number], signal[here], side="right")
-                keen[here] = self.lambdas[number][bins] - TIE * signal[here]
+                keen[here] = self.lambdas[number][bins] - self.tie * signal[here]
         return keen, memory
 
     def may_go_on(self, stage: int, level: float) -> bool:
@@ -88,16 +101,17 @@ class StagedRule:
 
     def may_stop(self, stage: int, level: float, most: float) -> bool:
         """Tell whether an example may stop at a stage at a level, if signals are at most ``most``."""
-        return stage < len(self.lambdas) and bool(self.lambdas[stage].min() - TIE * most <= level)
+        return stage < len(self.lambdas) and bool(self.lambdas[stage].min() - self.tie * most <= level)
 
     def without(self, stages: Collection[int]) -> StagedRule:
         """Return the rule of what other stages are left."""
         left = [stage for stage in range(len(self.lambdas)) if stage not in stages]
-        return StagedRule(tuple(self.edges[stage] for stage in left), tuple(self.lambdas[stage] for stage in left))
+        edges, lambdas = (tuple(rows[stage] for stage in left) for rows in (self.edges, self.lambdas))
+        return StagedRule(edges, lambdas, self.tie)
 
     def tables(self) -> RuleTables:
         """Write the rule as compiled walks read it."""
-        return RuleTables.of(STAGED, self.edges, self.lambdas)
+        return RuleTables.of(STAGED, self.edges, self.lambdas, tie=self.tie)
 
 
 @inner_njit

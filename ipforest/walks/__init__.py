@@ -8,7 +8,7 @@ last bit: both add up in the same order and share the compiled links.
 from ipforest.walks.ensembles import Ensembles
 from ipforest.walks.purse import Changed, Purse, Walk
 from ipforest.walks.recording import Recorded, record
-from ipforest.walks.rules import CERTIFIED, NEVER, STAGED, THRESHOLD, TIE, RuleTables
+from ipforest.walks.rules import CERTIFIED, NEVER, STAGED, THRESHOLD, RuleTables
 from ipforest.walks.stages import END, ONWARD, Routers, RouterTree, SeenStages, StageWalk
 from ipforest.walks.trees import SETTLED_SLACK, SeenTrees, TreeWalk, link_of, n_outputs_of, packed
 
@@ -20,7 +20,6 @@ __all__ = [
     "SETTLED_SLACK",
     "STAGED",
     "THRESHOLD",
-    "TIE",
     "Changed",
     "Ensembles",
     "Purse",

@@ -10,9 +10,6 @@ import numpy as np
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.kernels import inner_njit
 
-TIE = 1e-9
-"""How much less keen a signal larger by 1 is within its bin."""
-
 NEVER, THRESHOLD, STAGED, CERTIFIED = range(4)
 """Kinds of rules that stop; the first stops no example."""
 
@@ -30,6 +27,8 @@ class RuleTables(NamedTuple):
         Keenness of the bins of stage s from ``first_lambda[s]`` on; or of each node of the policy tree.
     next_stage, first_child : ndarray of int64
         See `ipforest.stopping.certified_stopping.CertifiedRule`.
+    tie : float
+        How much less keen a signal larger by 1 is within its bin.
     """
 
     kind: int
@@ -39,6 +38,7 @@ class RuleTables(NamedTuple):
     lambdas: Array
     next_stage: Array
     first_child: Array
+    tie: float
 
     @classmethod
     def of(
@@ -48,6 +48,7 @@ class RuleTables(NamedTuple):
         lambdas: Sequence[FloatArray] = (),
         next_stage: Sequence[int] = (),
         first_child: Sequence[int] = (),
+        tie: float = 0.0,
     ) -> RuleTables:
         """List rows of edges and lambdas one after another."""
         none = np.empty(0)
@@ -59,6 +60,7 @@ class RuleTables(NamedTuple):
             np.concatenate([none, *lambdas]),
             np.array(next_stage, dtype=np.int64),
             np.array(first_child, dtype=np.int64),
+            tie,
         )
 
 
@@ -69,7 +71,7 @@ def keenness(rule: RuleTables, stage: int, signal: float, memory: int) -> tuple[
         if stage + 1 >= rule.first_edge.size:
             return np.inf, memory
         place = rule.first_lambda[stage] + _bin_of(rule, stage, signal)
-        return rule.lambdas[place] - TIE * signal, memory
+        return rule.lambdas[place] - rule.tie * signal, memory
     if rule.kind == CERTIFIED:
         if rule.next_stage[memory] == stage:
             memory = rule.first_child[memory] + _bin_of(rule, memory, signal)

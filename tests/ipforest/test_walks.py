@@ -31,6 +31,7 @@ from ipforest.stopping.optimal_stopping import StagedRule
 from ipforest.stopping.stages import Stage, StagesInOrder
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 from ipforest.walks import packed
+from ipforest.walks.stages import BLOCK
 from ipforest.wrappers.calibration import CalibratedClassifier
 
 N_FEATURES = 6
@@ -100,12 +101,13 @@ def random_trees(rng: Any, n_classes: int, n_features: int = N_FEATURES) -> Fore
     )
 
 
-def random_rule(rng: Any, kind: str) -> tuple[Any, float]:
+def random_rule(rng: Any, kind: str, n_classes: int) -> tuple[Any, float]:
+    sign = 1 if n_classes > 1 else -1  # of signals: margins between classes, or minus what a target may still move by
     if kind == "threshold":
-        return ThresholdStopping(), -float(rng.random())
-    edges = tuple(np.sort(rng.random(rng.integers(0, 3))) for _ in range(3))
+        return ThresholdStopping(), -sign * float(rng.random())
+    edges = tuple(np.sort(sign * rng.random(rng.integers(0, 3))) for _ in range(3))
     if kind == "staged":
-        return StagedRule(edges, tuple(rng.random(each.size + 1) for each in edges)), float(rng.random())
+        return StagedRule(edges, tuple(rng.random(each.size + 1) for each in edges), 0.1), float(rng.random())
     first = 1 + int(edges[0].size) + 1
     n_nodes = first + edges[1].size + 1
     following = (0, 2, *[-1] * (n_nodes - 2))
@@ -145,6 +147,9 @@ def require_the_same(policy: Policy, seller: Seller, X: Array, max_cost: Any) ->
     np.testing.assert_array_equal(outputs, sessions.outputs)
     np.testing.assert_array_equal(tests, sessions.tests)
     np.testing.assert_array_equal(tests > 0, sessions.bought)
+    order = np.random.default_rng(0).integers(X.shape[0], size=2 * BLOCK + 40)
+    np.testing.assert_array_equal(walk(X[order])[0], outputs[order])
+    np.testing.assert_array_equal(walk(X[order])[1], tests[order])
     one, tests_of_one = walk(X[:1])
     np.testing.assert_array_equal(one, outputs[:1])
     np.testing.assert_array_equal(tests_of_one, tests[:1])
@@ -168,7 +173,7 @@ def test_trees_that_a_rule_stops(seed: int) -> None:
         seller = seller_of(rng, costs, n_classes, class_costs)
         policy: Policy = trees
         if rule is not None:
-            policy = EarlyExitPolicy(trees, *random_rule(rng, rule), seller.free_features, class_costs)
+            policy = EarlyExitPolicy(trees, *random_rule(rng, rule, n_classes), seller.free_features, class_costs)
         require_the_same(policy, seller, random_examples(rng), 5 if capped else None)
 
 
@@ -177,6 +182,8 @@ def test_stages_with_routers(seed: int) -> None:
     for number, (rule, n_classes, capped, priced) in enumerate(case for case in CASES if case[0] is not None):
         rng = np.random.default_rng([seed, number])
         X, y, costs = random_examples(rng), rng.permutation(np.arange(40) % max(n_classes, 3)), random_costs(rng)
+        at_threshold = (rng.random(X.shape) < 0.2) & (np.arange(N_FEATURES) < N_FEATURES - 1)
+        X[at_threshold] += 0.5 + 1e-12  # as float32, but not as float64, it is no more than the threshold
         class_costs = rng.integers(0, 5, (n_classes, n_classes)).astype(float) if priced else None
         seller = seller_of(rng, costs, n_classes, class_costs)
         y = y % n_classes if n_classes > 1 else y
@@ -200,7 +207,9 @@ def test_stages_with_routers(seed: int) -> None:
         ]
         routers = [None, router, ContextRouter(2, 1.5), None, None]
         stages = [Stage(*each) for each in zip(models, sees, goals, routers, strict=True)]
-        policy = StagesInOrder(stages, costs, 6 if capped else None, *random_rule(rng, str(rule)), class_costs)
+        policy = StagesInOrder(
+            stages, costs, 6 if capped else None, *random_rule(rng, str(rule), n_classes), class_costs
+        )
         policy._read._trees = {
             number: (model.trees,) for number, model in enumerate(models) if isinstance(model, _Read)
         }

@@ -578,3 +578,20 @@ def test_at_no_price_the_smallest_trees_go_on_where_they_lose_less(monkeypatch: 
     trees = model.fit(X[:200], y[:200], X[200:], y[200:]).members_[-1].policy.trees
     assert trees.n_trees == 401
     assert set(np.diff(trees.tree_offsets)[1:].tolist()) == {3}
+
+
+def test_what_no_budget_may_choose_is_left_out() -> None:
+    levels = np.array([np.inf, 2.0, 1.0, -np.inf])
+    curve = Curve(levels, np.arange(4.0), np.arange(4.0, 0, -1))
+    learnt = (LearntStopping(ThresholdStopping(), curve), LearntStopping(ThresholdStopping(), curve))
+    members = [Member(name, 3.0, 1.0, learnt) for name in ("first", "unused", "last")]
+    columns = {"member": [0, 0, 0, 2], "rule": [0, 1, 1, -1], "level": [2.0, 1.0, -np.inf, -np.inf]}
+    frontier = MemberFrontier(np.arange(4.0), np.arange(4.0, 0, -1), *(np.array(column) for column in columns.values()))
+    kept = frontier.choosable(members)
+    assert [member.policy for member in kept] == ["first", "last"]
+    assert [[left.level.tolist() for _, left in member.learnt] for member in kept] == [
+        [[2.0], [1.0, -np.inf]],
+        [[], []],
+    ]
+    assert kept[0].learnt[0].curve.cost.tolist() == [1.0]
+    assert frontier.renumbered().member.tolist() == [0, 0, 0, 1]

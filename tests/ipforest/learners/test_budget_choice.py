@@ -26,6 +26,8 @@ def test_the_cheapest_within_one_standard_error_of_the_best() -> None:
     assert one_standard_error(steady) == 0
     ties = results([2, 2, 4], [0.8, 0.9, 0.9], [0.8, 0.9, 0.9])
     assert one_standard_error(ties) == 1
+    by_error = results([4, 1, 2, 2, 1], *np.add.outer([0.1, 0, -0.1], [0.8, 0.742, 0.743, 0.744, 0]))
+    assert one_standard_error(by_error) == 3  # the best has a standard error of 0.0577
 
 
 def test_as_refit_of_a_grid_search() -> None:
@@ -40,3 +42,11 @@ def test_as_refit_of_a_grid_search() -> None:
 def test_other_searches_are_refused() -> None:
     with pytest.raises(ValueError, match="cv_results: expected a search over one budget"):
         one_standard_error(results([1], [0.5], [0.5], name="param_depth"))
+
+
+def test_scores_of_several_measures_or_of_one_split_are_refused() -> None:
+    several = results([1, 2], [0.8, 0.9], [0.8, 0.9]) | {f"split{i}_test_loss": np.array([-8, -9]) for i in range(2)}
+    with pytest.raises(ValueError, match="cv_results: expected one score, got loss, score"):
+        one_standard_error(several)
+    with pytest.raises(ValueError, match="cv_results: expected two splits or more, as one has no standard error"):
+        one_standard_error(results([1, 2], [0.8, 0.9]))

@@ -204,3 +204,16 @@ def test_the_examples_that_each_tree_was_grown_from_are_told():
         assert drawn.size == 30
         assert np.unique(drawn).size == forest.n_samples[nodes.start]
         assert np.array_equal(counts, np.where(forest.is_leaf, forest.weight, 0)[nodes])
+
+
+def test_trees_grow_by_the_settings() -> None:
+    def told(settings: GreedyGrowth) -> tuple[object, ...]:
+        grower = settings.growers()[0]
+        limits = grower.max_depth, grower.min_samples_leaf, grower.max_features
+        return grower.impurity.name, grower.reduction, grower.random_cuts, *limits
+
+    assert told(GreedyGrowth()) == ("threshold-pairs", "minimax", False, None, 1, None)
+    given = GreedyGrowth(
+        "entropy", reduction="expected", cuts="random", max_depth=3, min_samples_leaf=4, max_features=2
+    )
+    assert told(given) == ("entropy", "expected", True, 3, 4, 2)

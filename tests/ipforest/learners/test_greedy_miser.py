@@ -92,6 +92,9 @@ def test_features_that_were_bought_are_free_later():
     gain = 0.5 * 0.04
     assert set(used(GreedyMiserRegressor(40, lam=2 * gain, **PLAIN).fit(data, target))) == {0}
     assert set(used(GreedyMiserRegressor(40, lam=gain / 100, **PLAIN).fit(data, target))) == {0, 1}
+    step = np.where(data[:, :1] > 0, 1.0, -1.0)  # at price 0.3 only the first trees would buy it, if each had to
+    model = GreedyMiserRegressor(20, lam=0.3, growth=PricedGrowth(max_depth=1), validation_fraction=None)
+    assert used(model.fit(step, step[:, 0])) == [0] * 20
 
 
 def used(model):

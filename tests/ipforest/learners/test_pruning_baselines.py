@@ -12,9 +12,10 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance, datasets, prune_path
+from ipforest import BudgetPrune, FeatureCosts, Forest, Pruning, PruningInstance, datasets, prune_path
 from ipforest.learners import BudgetRF, CostComplexity, EarlyStopping, GreedyPrune, IndividualPruning
 from ipforest.learners.pruning_baselines import without_sharing
+from ipforest.learners.staged import first_trees, staged_costs
 
 X, LABELS, TARGET = examples(240, seed=71)
 X_COST, _, _ = examples(80, seed=72)
@@ -85,6 +86,17 @@ def test_cost_complexity_is_that_of_scikit_learn(criterion):
         assert 2 * model.sequence_.prunings[place].n_kept + 1 == expected
 
 
+def test_cost_complexity_prunes_all_trees_at_the_same_price_per_leaf():
+    forest = RandomForestClassifier(3, min_samples_leaf=5, random_state=0)
+    model = CostComplexity(forest.fit(X, LABELS), loss="gini", n_prunings=1000).fit(X)
+    trees = model.forest_.tree_of_node[model.forest_.internal_nodes]
+    for alpha in (0.002, 0.0095, 0.03):
+        place = max(place for place, level in enumerate(model.sequence_.parameters) if level <= alpha)
+        kept = np.bincount(trees, model.sequence_.prunings[place].kept, 3)
+        pruned = clone(forest).set_params(ccp_alpha=alpha).fit(X, LABELS)
+        assert kept.tolist() == [tree.tree_.node_count // 2 for tree in pruned.estimators_]
+
+
 def test_early_stopping_keeps_what_is_impure_all_the_way_down():
     forest = Forest.from_sklearn(clone(CLASSIFIERS["forest"]).fit(X, LABELS))
     model = EarlyStopping(clone(CLASSIFIERS["forest"]).fit(X, LABELS)).fit(X_COST)
@@ -123,8 +135,8 @@ def test_without_sharing_each_tree_pays():
 def test_greedy_prune_gives_up_the_unit_of_least_error_per_cost():
     fitted = RandomForestClassifier(5, max_depth=5, random_state=0).fit(X, LABELS)
     costs = FeatureCosts(PRICES, GROUPS, FEES)
-    sequence = GreedyPrune(fitted, feature_costs=costs).fit(X_COST).sequence_
-    forest = Forest.from_sklearn(fitted)
+    model = GreedyPrune(fitted, feature_costs=costs).fit(X_COST)
+    sequence, forest = model.sequence_, model.forest_
     given_up = set()
     for unit, pruning in zip(sequence.parameters, sequence.prunings, strict=True):
         given_up |= {unit} - {-1}
@@ -132,8 +144,30 @@ def test_greedy_prune_gives_up_the_unit_of_least_error_per_cost():
         for feature in np.flatnonzero(used):
             units = costs.unit_indices[costs.unit_indptr[feature] : costs.unit_indptr[feature + 1]]
             assert not given_up & set(units.tolist())
+    for place, unit in enumerate(sequence.parameters[1:]):
+        error, cost = sequence.errors[place], sequence.costs[place]
+        rates = {}
+        for other in set(range(costs.n_units)) - set(sequence.parameters[: place + 1]):
+            needy = [node for node in forest.internal_nodes if other in costs.units_of(forest.feature[node])]
+            kept = np.zeros(forest.n_nodes, dtype=bool)
+            kept[forest.internal_nodes] = sequence.prunings[place].kept
+            for node in forest.internal_nodes:  # parents come before children
+                kept[node] &= node not in needy and (forest.parent[node] < 0 or kept[forest.parent[node]])
+            left = model.instance_.evaluate(Pruning(kept[forest.internal_nodes]))
+            saved = cost - left[1]
+            rates[other] = ((left[0] - error) / saved if saved > 0 else np.inf, left[0])
+        assert rates[unit] == min(rates.values())
     assert sequence.costs[-1] == 0
     assert list(sequence.costs) == sorted(sequence.costs, reverse=True)
+
+
+def test_the_first_trees_cost_what_their_features_do():
+    forest, costs = Forest.from_sklearn(CLASSIFIERS["forest"].fit(X, LABELS)), FeatureCosts(PRICES, GROUPS, FEES)
+    staged = staged_costs(forest, forest.leaves(X_COST.astype(np.float32)), costs)
+    first = [first_trees(forest, n_trees).cost(X_COST, costs).mean() for n_trees in range(forest.n_trees + 1)]
+    np.testing.assert_allclose(staged, first)
+    assert first_trees(forest, 0).n_nodes == 1
+    assert first[0] == 0 < first[1] < first[-1]
 
 
 @pytest.mark.parametrize("kind", BASELINES)
@@ -142,6 +176,7 @@ def test_budgets(kind):
     model = kind(forest, budget=3).fit(X_COST)
     assert model.cost(X_COST).mean() <= 3
     np.testing.assert_array_equal(model.at_budget(99).predict(X), forest.predict(X))
+    assert kind(forest).fit(X_COST).pruning_ == model.instance_.unpruned
     assert model.at_budget(0).cost(X_COST).max() == 0
     regression = kind(RandomForestRegressor(4, random_state=0), budget=2, random_state=0).fit(X, TARGET)
     assert regression.cost(X).mean() < 3

@@ -7,10 +7,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import r2_score
+from sklearn.tree import DecisionTreeClassifier
 
-from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetPrune, EarlyExit, FeatureCosts
+from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetPrune, EarlyExit, FeatureCosts, Forest
 from ipforest.learners import ReadableTree
+from ipforest.policy import TreesInOrder
 from ipforest.rules import read_rules
+from ipforest.session import Sessions
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 9, (300, 6)).astype(float)
@@ -38,6 +42,7 @@ def test_it_is_the_best_pruning_within_limits_and_budget(model: Any) -> None:
     assert tree.cost(X[HALF[0]]).mean() <= 5
     assert tree.pruned_.gap_ == 0
     assert float(tree.pruned_.result_.error) == pytest.approx(np.mean(tree.predict(X[HALF[0]]) != Y[HALF[0]]))
+    assert tree.at_budget(2).cost(X[HALF[0]]).mean() <= 2
     other = tree.at_budget(9)
     assert tree.cost(X[HALF[0]]).mean() <= other.cost(X[HALF[0]]).mean() <= 9
     assert other.score(X[HALF[0]], Y[HALF[0]]) >= tree.score(X[HALF[0]], Y[HALF[0]])
@@ -66,6 +71,30 @@ def test_what_is_ordered_together_with_delayed_features_counts(most: int) -> Non
     ordered = tree.sessions(300)
     ordered.see(X)
     assert 0 < ordered.bought.sum(axis=1).max() <= most
+
+
+@pytest.mark.parametrize("late", [[], [0], [2, 3], [1, 5]])
+def test_nothing_is_cut_off_but_what_passes_the_limits(late: list[int]) -> None:
+    capped = BudgetPrune(FOREST, feature_costs=COSTS, max_cost=9, random_state=0).fit(X, Y)
+    if late:
+        capped = BudgetPrune(FOREST, feature_costs=COSTS.with_delayed(late), random_state=0).fit(X, Y)
+    cut_off = 0
+    for seed in range(12):
+        tree = ReadableTree(capped, max_questions=1 + seed % 4, random_state=0).fit(X, Y)
+        grown = Forest.from_sklearn(DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, RNG.permutation(Y)))
+        within, seller = tree._within_limits(grown), tree._seller()
+        sessions = Sessions(TreesInOrder(within), seller, len(X))
+        sessions.see(X)
+        assert sessions.bought.sum(axis=1).max() <= 1 + seed % 4
+        if not late:
+            tested = np.zeros((grown.n_nodes, 6), dtype=bool)
+            for node in grown.internal_nodes:  # parents come before children
+                tested[node] = tested[max(grown.parent[node], 0)]
+                tested[node, grown.feature[node]] = True
+            fits = (tested.sum(axis=1) <= 1 + seed % 4) & (seller.costs.cost_of(tested) <= 9)
+            assert within.n_internal == fits[grown.internal_nodes].sum()
+        cut_off += grown.n_internal - within.n_internal
+    assert cut_off > 100
 
 
 def test_what_it_loses_is_what_is_measured(model: Any) -> None:
@@ -113,6 +142,7 @@ def test_regression() -> None:
     tree = ReadableTree(forest, max_questions=2, random_state=0).fit(X, target)
     told = tree.fidelity(X, target)
     assert 0.5 < told.agreement < 1
+    assert told.agreement == pytest.approx(r2_score(tree.estimator_.predict(X), tree.predict(X)))
     assert told.error == pytest.approx(np.mean((tree.predict(X) - target) ** 2))
     assert f"the tree has an R2 of {told.agreement:.4g} on the model's answers; its mean squared error" in str(told)
     constant = BudgetPrune(forest.estimator, feature_costs=COSTS, budget=0, random_state=0).fit(X[:100], target[:100])

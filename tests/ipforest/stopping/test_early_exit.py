@@ -187,6 +187,31 @@ def test_the_exact_order_has_the_least_area_of_all(boosted: bool) -> None:
     assert greedy <= np.mean(list(areas.values()))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_greedy_order_takes_what_lowers_the_loss_most_per_price_that_is_left(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    examples, labels = make_classification(120, 6, n_informative=4, n_classes=3, flip_y=0.3, random_state=seed)
+    costs = FeatureCosts(rng.integers(0, 3, 6).tolist(), rng.integers(-1, 2, 6).tolist(), [1, 2])
+    forest = RandomForestClassifier(7, max_depth=2, random_state=seed).fit(examples[:80], labels[:80])
+    ordered = order_trees(read(forest), examples[60:], labels[60:], costs)
+    truth = labels[60:, None] == forest.classes_
+
+    def measured(trees: Any) -> tuple[float, float]:
+        missed = trees.predict_proba(examples[60:]) - truth
+        return np.square(missed).sum() / len(truth), trees.cost(examples[60:], costs).mean()
+
+    loss, cost = np.square(1 / 3 - truth).sum() / len(truth), 0.0
+    for size in range(7):
+        scores = []
+        for following in range(size, 7):
+            others = [tree for tree in range(size, 7) if tree != following]
+            lower, more = measured(ordered.reordered([*range(size), following, *others]).first(size + 1))
+            gain, price = loss - lower, more - cost
+            scores.append(np.inf if price < 1e-12 else gain / price if gain > 0 else gain * price)
+        assert scores[0] >= max(scores) - 1e-12
+        loss, cost = measured(ordered.first(size + 1))
+
+
 def area(trees: Any, examples: Any, labels: Any, costs: FeatureCosts) -> float:
     prefixes = _Prefixes(trees, examples, labels, costs)
     total, previous = 0.0, 0.0

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from ipforest import EarlyExit, FeatureCosts
 from ipforest.ensemble.libraries import write
 from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.nested import NestedCascade
-from ipforest.stopping.optimal_stopping import OptimalStopping
+from ipforest.stopping.optimal_stopping import TIE, OptimalStopping
 from ipforest.stopping.paths import StoppingPaths
 from ipforest.stopping.rules import (
     Curve,
@@ -215,6 +216,75 @@ def test_backward_induction_is_optimal_where_bins_tell_all() -> None:
     np.testing.assert_array_equal(stages_reached(keenness, 0.1), np.where(sure, 1, 2))
     assert rule.lambdas[1] == pytest.approx([0.5, 0])
     assert rule.lambdas[0] == pytest.approx([1 / 3])
+
+
+@given(
+    seed=st.integers(0, 2**31),
+    n_samples=st.integers(2, 60),
+    n_bins=st.integers(1, 5),
+    min_support=st.integers(1, 6),
+    monotone=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_bin_goes_on_up_to_the_lambda_at_which_stopping_is_as_good(
+    seed: int, n_samples: int, n_bins: int, min_support: int, monotone: bool
+) -> None:
+    """At any one lambda the plain recursion over the same bins decides alike."""
+    paths = random_paths(seed, n_samples)
+    paths = replace(paths, signal=np.round(paths.signal, 1))
+    rule = OptimalStopping(n_bins, min_support, monotone).fit(paths)
+    finite = np.concatenate([each[np.isfinite(each)] for each in rule.lambdas])
+    for lam in (0.0, 3.0, *np.geomspace(1e-3, 1, 4), *np.unique(finite * 0.999), *np.unique(finite * 1.001)):
+        ahead = np.zeros(n_samples)  # what the bin is worth in which each example stands at the stage after
+        for stage in reversed(range(paths.n_stages - 1)):
+            rows = np.flatnonzero(paths.last > stage)
+            bins = np.searchsorted(rule.edges[stage], paths.signal[rows, stage], side="right")
+            step = paths.cost[rows, stage + 1] - paths.cost[rows, stage]
+            later = np.where(paths.last[rows] == stage + 1, paths.loss[rows, stage + 1], ahead[rows])
+            for number, keen in enumerate(rule.lambdas[stage]):
+                here = bins == number
+                n_here = np.count_nonzero(here)
+                assert np.isinf(keen) or n_here >= min_support
+                if not n_here:
+                    continue
+                stops, goes_on = paths.loss[rows, stage][here].mean(), (lam * step + later)[here].mean()
+                if n_here < min_support:
+                    assert np.isinf(keen)
+                elif abs(goes_on - stops) > 1e-9:
+                    assert (keen > lam) == (goes_on < stops)
+                ahead[rows[here]] = goes_on if n_here < min_support else min(goes_on, stops)
+
+
+def test_bins_are_of_equally_many_examples_unless_signals_are_equal() -> None:
+    signal = np.column_stack([np.r_[np.arange(6.0), np.full(6, 7.0)], np.zeros(12)])
+    loss = np.column_stack([np.arange(12) % 2, np.zeros(12)]).astype(np.float64)
+    ones = np.ones(12, dtype=np.int64)
+    paths = StoppingPaths(signal, loss, ones, np.zeros((12, 1), dtype=np.int64), FeatureCosts([1]))
+    for n_bins, min_support, edges in ((4, 1, [2.75, 6, 7]), (4, 4, [11 / 3, 7]), (2, 1, [6]), (9, 7, []), (1, 1, [])):
+        rule = OptimalStopping(n_bins, min_support, monotone=False).fit(paths)
+        assert rule.edges[0] == pytest.approx(edges)
+        bins = np.searchsorted(rule.edges[0], signal[:, 0], side="right")
+        keen, _ = rule.keenness(np.zeros(12, dtype=np.int64), signal[:, 0], np.zeros(12, dtype=np.int64))
+        assert rule.tie == TIE / 4  # a fourth is the next power of two above 1 / 7, the loss per price and signal
+        np.testing.assert_array_equal(keen, rule.lambdas[0][bins] - rule.tie * signal[:, 0])
+
+
+@pytest.mark.parametrize("factor", [2.0**-50, 2.0**50])
+@pytest.mark.parametrize("kind", ["prices", "losses", "signals"])
+def test_the_units_of_prices_losses_and_signals_do_not_matter(kind: str, factor: float) -> None:
+    """Surer examples of a bin were less keen by the same trifle in all units, in some by more than all lambdas."""
+    paths, rule = random_paths(0), OptimalStopping(4, 5)
+    prices = [Fraction(price) * Fraction(factor) for price in paths.costs.prices]
+    changes: dict[str, dict[str, Any]] = {
+        "prices": {"costs": FeatureCosts(prices)},
+        "losses": {"loss": paths.loss * factor},
+        "signals": {"signal": paths.signal * factor},
+    }
+    others = replace(paths, **changes[kind])
+    curve, other = (stopping_curve(keenness_along(rule.fit(each), each), each) for each in (paths, others))
+    assert np.unique(curve.cost).size > 60
+    np.testing.assert_allclose(other.cost, curve.cost * (factor if kind == "prices" else 1))
+    np.testing.assert_allclose(other.error, curve.error * (factor if kind == "losses" else 1))
 
 
 def test_surer_bins_are_not_keener() -> None:
