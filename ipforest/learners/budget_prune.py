@@ -166,12 +166,16 @@ class BudgetPrune(ForestPruner):
         return costs
 
     def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
-        """Train and prune; where nothing is bought, also an ensemble that never sees what exceeds the budget."""
+        """Train and prune; where nothing is bought, also an ensemble that never sees what exceeds the budget.
+
+        So is it where a column costs more than all examples together may pay, which no pruning buys for any of them.
+        """
         super()._train_and_choose(training, validation, given, **options)
-        if self.budget is None or self.result_.cost > 0:
+        if self.budget is None:
             return
         budget = nonnegative_fraction(self.budget, "budget")
-        hidden = columns_beyond(self.costs_, budget)
+        n_paying = 1 if self.result_.cost == 0 else self.instance_.n_examples
+        hidden = columns_beyond(self.costs_, budget * n_paying)
         if budget > 0 and 0 < hidden.size < self.n_features_in_:
             shown = training._replace(X=with_hidden(training.X, hidden))
             other = copy(self)

@@ -767,6 +767,20 @@ def test_a_forest_whose_roots_all_cost_too_much_is_replaced_by_one_that_fits_the
     assert not model.acquired(data)[:, [2, 8]].any()
 
 
+@pytest.mark.parametrize("price", [1e5, 1e8])
+def test_a_column_that_no_example_can_buy_costs_no_splits(price: float) -> None:
+    """Trees that split by body mass index first lost what lies below, as no pruning within the budget keeps it."""
+    X, y = load_diabetes(return_X_y=True)
+    forest = RandomForestRegressor(10, random_state=0)
+    model = BudgetPrune(forest, feature_costs=[1, 1, price, 2, 5, 5, 5, 5, 5, 5], budget=6, random_state=0).fit(X, y)
+    without = BudgetPrune(forest, feature_costs=[1, 1, 1, 2, 5, 5, 5, 5, 5, 5], budget=6, random_state=0)
+    without.fit(np.where(np.arange(10) == 2, 0, X), y)
+    assert model.result_.error == without.result_.error
+    assert not model.acquired(X)[:, 2].any()
+    frozen = BudgetPrune(FrozenEstimator(clone(forest).fit(X, y)), feature_costs=model.feature_costs, budget=6)
+    assert frozen.fit(X).result_.error > model.result_.error
+
+
 def test_classes_are_told_apart_by_what_the_budget_can_pay() -> None:
     data, labels = load_breast_cancer(return_X_y=True)
     tree = DecisionTreeClassifier(random_state=0)
