@@ -143,9 +143,10 @@ def test_other_boosting_is_refused(estimator, error: type[Exception], text: str)
 
 
 def test_averaging_needs_averaging_trees() -> None:
-    with pytest.raises(
-        TypeError, match=r"estimator: expected an ensemble that averages trees .*; boosted trees and other .* EarlyExit"
-    ):
+    needed = "estimator: expected an ensemble that averages trees .*; boosted trees"
+    with pytest.raises(TypeError, match=rf"{needed} and other .* EarlyExit"):
+        Forest.from_sklearn(GradientBoostingClassifier())
+    with pytest.raises(TypeError, match=rf"{needed} that are fitted go into BudgetPrune\(model\)$"):
         Forest.from_sklearn(REGRESSORS["squared error"])
 
 
