@@ -25,6 +25,7 @@ from ipforest import (
     BudgetBoost,
     BudgetedClassifier,
     BudgetForest,
+    BudgetLinear,
     BudgetPrune,
     ForestSearch,
     NestedCascade,
@@ -166,7 +167,7 @@ def test_columns_of_categories_are_given_on(people: Any) -> None:
         (
             [BudgetPrune(TREES)],
             TypeError,
-            "expected BudgetBoost, BudgetForest, a cascade of stages or trees to read, got",
+            "expected BudgetBoost, BudgetForest, BudgetLinear, a cascade of stages or trees to read, got",
         ),
         ([BudgetBoost(feature_costs=[1] * 30)], ValueError, "feature_costs: expected none in BudgetBoost, for which"),
         (
@@ -190,7 +191,7 @@ def test_models_that_are_no_trees_are_refused(parts: Any) -> None:
 def test_the_default_is_saved_and_read(people: Any, tmp_path: Path) -> None:
     X, y = people
     model = BudgetedClassifier(budget=1.5, random_state=0).fit(X[:80], y[:80])
-    assert [type(estimator) for estimator in model.estimators_] == [BudgetBoost, BudgetForest]
+    assert [type(estimator) for estimator in model.estimators_] == [BudgetBoost, BudgetForest, BudgetLinear]
     read = load_model(save_model(model, tmp_path / "front.skops"))
     np.testing.assert_array_equal(read.predict(X), model.predict(X))
     np.testing.assert_array_equal(read.at_budget(1).cost(X), model.at_budget(1).cost(X))
