@@ -171,6 +171,7 @@ def _linear(functions: Sequence[dict[str, Any]], width: int) -> dict[str, str]:
         "term_spread": _listed(_joined("spread", functions)),
         "term_weight": _rows(_joined("weights", functions), width),
         "intercept": _rows((each["intercept"] for each in functions), width),
+        "linear_narrow": _listed([each["dtype"] == "float32" for each in functions]),
         "linear_link": _listed([LINKS.index(each["link"]) for each in functions]),
         "n_scores": _listed([len(each["intercept"]) for each in functions]),
     }

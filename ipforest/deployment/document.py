@@ -245,10 +245,13 @@ def _linear(
     weights: FloatArray,
     intercept: FloatArray,
     link: str,
+    *,
+    narrow: bool = False,
 ) -> dict[str, Any]:
     """Describe a linear function of features, in the order in which they are bought; see `LinearModel`."""
     arrays = {"features": features, "category": category, "mean": mean, "spread": spread, "weights": weights}
-    return {name: each.tolist() for name, each in (arrays | {"intercept": intercept}).items()} | {"link": link}
+    listed = {name: each.tolist() for name, each in (arrays | {"intercept": intercept}).items()}
+    return listed | {"link": link, "dtype": "float32" if narrow else "float64"}
 
 
 def _link_of(loss: Squared, n_scores: int) -> str:
@@ -298,7 +301,8 @@ def _stage(policy: StagesInOrder, number: int) -> dict[str, Any]:
 def _linear_stage(linear: LinearModel, columns: IntArray) -> dict[str, Any]:
     """Describe the linear function that a stage on some columns answers by."""
     numbers = linear.category, linear.mean, linear.spread
-    return _linear(columns[linear.feature], *numbers, linear.weight, linear.intercept, linear.link)
+    weights = linear.weight, linear.intercept
+    return _linear(columns[linear.feature], *numbers, *weights, linear.link, narrow=linear.narrow)
 
 
 def _ensembles(stage: Stage, number: int) -> Sequence[Forest | BoostedTrees]:

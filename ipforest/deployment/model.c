@@ -85,6 +85,7 @@ static const double term_mean[] = {$term_mean};
 static const double term_spread[] = {$term_spread};
 static const double term_weight[][WIDTH] = {$term_weight};
 static const double intercept[][WIDTH] = {$intercept};
+static const bool linear_narrow[] = {$linear_narrow};
 static const int linear_link[] = {$linear_link};
 static const int n_scores[] = {$n_scores};
 
@@ -456,7 +457,9 @@ static void weigh(const struct example *e, int function, double output[N_OUTPUTS
 {
     double margin[WIDTH] = {0};
     for (int term = first_term[function]; term < first_term[function + 1]; term++) {
-        const double x = e->x[term_feature[term]], scaled = (x - term_mean[term]) / term_spread[term];
+        const double given = e->x[term_feature[term]];
+        const double x = linear_narrow[function] ? (double)(float)given : given;
+        const double scaled = (x - term_mean[term]) / term_spread[term];
         double added = isnan(scaled) ? 0 : fmax(-DBL_MAX, fmin(scaled, DBL_MAX));
         if (term_category[term] >= 0)
             added = x >= term_category[term] && x < term_category[term] + 1.0;

@@ -344,6 +344,8 @@ def _weighed(graph: Graph, linear: dict[str, Any], x: str, n_rows: str, classify
     if features.size:
         mean, spread, weights = (np.array(linear[name], dtype=np.float64) for name in ("mean", "spread", "weights"))
         category, values = np.array(linear["category"], dtype=np.float64), graph("Gather", x, features, axis=1)
+        if linear["dtype"] == "float32":
+            values = graph.cast(graph.cast(values, np.float32), np.float64)
         scaled = graph("Div", graph("Sub", values, mean), spread)
         scaled = graph("Max", graph("Min", graph("Where", graph("IsNaN", scaled), 0.0, scaled), MAX_FLOAT), -MAX_FLOAT)
         has = graph("And", graph("GreaterOrEqual", values, category), graph("Less", values, category + 1))

@@ -36,10 +36,10 @@ def linked(link: str, margins: Any, classify: bool = True) -> Any:
 
 def weighed(linear: dict[str, Any], values: Any, classify: bool) -> Any:
     """Add up marks of categories and numbers, shifted and scaled, one after another; a missing one counts as 0."""
-    x, of, base = values[linear["features"]], np.array(linear["category"]), np.array(linear["intercept"])
+    x, of = values[linear["features"]].astype(linear["dtype"]), np.array(linear["category"])
     terms = np.where(of < 0, np.nan_to_num((x - linear["mean"]) / linear["spread"]), (x >= of) & (x < of + 1))
-    margins = sum(terms[:, None] * np.reshape(linear["weights"], (len(terms), len(base))), np.zeros(len(base)))
-    return linked(linear["link"], margins + base, classify)
+    added = terms[:, None] * np.reshape(linear["weights"], (len(terms), len(linear["intercept"])))
+    return linked(linear["link"], sum(added, np.zeros(added.shape[1])) + linear["intercept"], classify)
 
 
 def calibrated(calibration: dict[str, Any], asked: int, outputs: Any) -> Any:

@@ -62,6 +62,8 @@ class LinearModel:
         One margin, with a logit, is that of the second of two classes.
     n_features : int
         What the model sees, some of it perhaps without a weight.
+    narrow : bool, default=False
+        Whether numbers are rounded to float32 first, as those were that it was trained on.
 
     Raises
     ------
@@ -77,6 +79,7 @@ class LinearModel:
     intercept: FloatArray
     link: str
     n_features: int
+    narrow: bool = False
 
     def __post_init__(self) -> None:
         n_terms, n_margins = np.size(self.feature), np.size(self.intercept)
@@ -122,6 +125,7 @@ class LinearFunctions(NamedTuple):
     n_margins : ndarray of int64, shape (n_models,)
         0 where there is no model.
     link : ndarray of int64, shape (n_models,)
+    narrow : ndarray of bool, shape (n_models,)
     """
 
     first_term: Array
@@ -133,6 +137,7 @@ class LinearFunctions(NamedTuple):
     intercept: Array
     n_margins: Array
     link: Array
+    narrow: Array
 
     @classmethod
     def joined(cls, models: Sequence[tuple[LinearModel | None, IntArray]]) -> Self:
@@ -155,6 +160,7 @@ class LinearFunctions(NamedTuple):
             np.concatenate([widened(each.intercept[None]) for each in given]),
             np.array([0 if model is None else model.intercept.size for model, _ in models]),
             np.array([LINKS.index(each.link) for each in given]),
+            np.array([each.narrow for each in given]),
         )
 
 
@@ -172,6 +178,8 @@ def answer_linearly(functions: LinearFunctions, model: int, x: Array, margins: A
         margins[k] = 0.0
     for term in range(functions.first_term[model], functions.first_term[model + 1]):
         value, category = x[functions.feature[term]], functions.category[term]
+        if functions.narrow[model]:
+            value = np.float64(np.float32(value))
         if category >= 0:
             scaled = 1.0 if value >= category and value < category + 1 else 0.0
         else:

@@ -210,7 +210,8 @@ class _Terms:
             numbers = self.category[places], self.mean[places], self.spread[places]
             place_of = {feature: place for place, feature in enumerate(features.tolist())}
             feature = np.array([place_of[each] for each in self.feature[places].tolist()])
-            model = LinearModel(feature, *numbers, weight, intercept, self.task.link(intercept.size), features.size)
+            link = self.task.link(intercept.size)
+            model = LinearModel(feature, *numbers, weight, intercept, link, features.size, narrow=True)
         else:
             trained = model = self.task.constant().fit(values, y, sample_weight)
         if self.task.classes is None:

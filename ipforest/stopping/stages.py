@@ -252,7 +252,7 @@ class StagesInOrder:
         """The narrowest type in which trees of the stages compare values."""
         types = [np.dtype(self.dtype)]
         for number, stage in enumerate(self.stages):
-            if _own_forests(stage):
+            if _own_forests(stage) or (isinstance(stage.model, LinearModel) and stage.model.narrow):
                 return np.float32
             types += [trees.dtype for trees in self._read.trees_of(number) or ()]
         return min(types, key=lambda dtype: dtype.itemsize)

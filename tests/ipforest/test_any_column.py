@@ -28,6 +28,7 @@ def log_uniform_prices(seed: int) -> list[Fraction]:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:feature_costs. prices are counted in multiples:UserWarning")
 @pytest.mark.parametrize("name", MAKERS)
 def test_prices_of_any_digits_end_no_training(name: str) -> None:
     make, classify = MAKERS[name]
