@@ -77,6 +77,11 @@ def _held(each: Any) -> Any:
     return held(each) if isinstance(each, tuple) else each
 
 
+def rounding() -> np.errstate:
+    """Let numbers be rounded to float32 in the block without a signal, whatever numpy has been set to."""
+    return np.errstate(over="ignore", under="ignore")
+
+
 def in_rows(table: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     """View a table as read-only and row by row, and copy one that lies otherwise; see `held`."""
     return read_only(np.ascontiguousarray(table))

@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from sklearn.base import MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter, validate_data
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, refuse_masked
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, refuse_masked, rounding
 from ipforest._internal.callers import warn_caller
 from ipforest._internal.feature_names import (
     column_labels,
@@ -157,7 +157,7 @@ def require_held(values: Array, dtype: npt.DTypeLike, name: str, columns: Sequen
     ValueError
         There is such a number.
     """
-    with np.errstate(over="ignore", under="ignore"):
+    with rounding():
         is_beyond = np.isinf(values.astype(dtype, copy=False))
     if is_beyond.any():
         where = "" if columns is None else f" in column {columns[int(np.argmax(is_beyond.any(axis=0)))]!r}"

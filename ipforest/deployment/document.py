@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest.adaptive.gated_policy import FULL, AllAtOnce, Constant, GatedPolicy, LinearScores
 from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import two_units
@@ -226,32 +226,29 @@ def _part(policy: Policy, name: str, n_features: int) -> dict[str, Any]:
     if isinstance(policy, SummedTrees) and rule["rule"] is None:
         return {"kind": "trees", "trees": _summed(policy, columns), **rule}
     if isinstance(policy, Constant):
-        none = np.empty(0, dtype=np.int64)
-        return {"kind": "linear"} | _linear(none, none, none, none, np.empty((0, 0)), policy._outputs, "identity")
+        return {"kind": "linear"} | _linear(LinearModel.constant(policy._outputs), columns)
     if isinstance(policy, LinearScores) and isinstance(policy._feature_map, ScaledFeatures):
         wants, weights, scaled = policy._wants, policy._weights, policy._feature_map
         numbers = np.full(wants.size, NUMBER), scaled.mean_[wants], scaled.spread_[wants]
         link = _link_of(policy._loss, weights.shape[1])
-        return {"kind": "linear"} | _linear(wants, *numbers, weights[wants], weights[-1], link)
+        scores = LinearModel(np.arange(wants.size), *numbers, weights[wants], weights[-1], link, wants.size)
+        return {"kind": "linear"} | _linear(scores, wants)
     part = type(policy._model).__name__ if isinstance(policy, AllAtOnce) else policy.decides_by
     raise ValueError(f"{name}: expected averaged trees or stages, got one that decides by {part}")
 
 
-def _linear(
-    features: IntArray,
-    category: IntArray,
-    mean: Array,
-    spread: Array,
-    weights: FloatArray,
-    intercept: FloatArray,
-    link: str,
-    *,
-    narrow: bool = False,
-) -> dict[str, Any]:
-    """Describe a linear function of features, in the order in which they are bought; see `LinearModel`."""
-    arrays = {"features": features, "category": category, "mean": mean, "spread": spread, "weights": weights}
-    listed = {name: each.tolist() for name, each in (arrays | {"intercept": intercept}).items()}
-    return listed | {"link": link, "dtype": "float32" if narrow else "float64"}
+def _linear(linear: LinearModel, columns: IntArray) -> dict[str, Any]:
+    """Describe a linear function of some columns, in the order in which they are bought."""
+    return {
+        "features": columns[linear.feature].tolist(),
+        "category": linear.category.tolist(),
+        "mean": linear.mean.tolist(),
+        "spread": linear.spread.tolist(),
+        "weights": linear.weight.tolist(),
+        "intercept": linear.intercept.tolist(),
+        "link": linear.link,
+        "dtype": "float32" if linear.narrow else "float64",
+    }
 
 
 def _link_of(loss: Squared, n_scores: int) -> str:
@@ -291,18 +288,11 @@ def _stage(policy: StagesInOrder, number: int) -> dict[str, Any]:
     return {
         "features": stage.features.tolist(),
         "depth": int(policy._depth[number]),
-        "linear": None if linear is None else _linear_stage(linear, stage.features),
+        "linear": None if linear is None else _linear(linear, stage.features),
         "trees": [_trees(each, stage.features, inner_nodes_answer=False) for each in trees],
         "router": router,
         "following": following,
     }
-
-
-def _linear_stage(linear: LinearModel, columns: IntArray) -> dict[str, Any]:
-    """Describe the linear function that a stage on some columns answers by."""
-    numbers = linear.category, linear.mean, linear.spread
-    weights = linear.weight, linear.intercept
-    return _linear(columns[linear.feature], *numbers, *weights, linear.link, narrow=linear.narrow)
 
 
 def _ensembles(stage: Stage, number: int) -> Sequence[Forest | BoostedTrees]:

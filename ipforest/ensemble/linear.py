@@ -26,7 +26,7 @@ from sklearn.linear_model import (
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray, checked_array
 from ipforest._internal.kernels import inner_njit, njit
 from ipforest.ensemble.links import LINKS, link_one
 
@@ -86,10 +86,10 @@ class LinearModel:
         shapes = {"feature": (n_terms,), "category": (n_terms,), "mean": (n_terms,), "spread": (n_terms,)}
         for name, shape in (shapes | {"weight": (n_terms, n_margins), "intercept": (n_margins,)}).items():
             dtype = np.int64 if name in ("feature", "category") else np.float64
-            values = np.ascontiguousarray(getattr(self, name), dtype=dtype)
-            if values.shape != shape or not np.isfinite(values).all():
-                raise ValueError(f"{name}: expected finite numbers of shape {shape}, got shape {values.shape}")
-            object.__setattr__(self, name, values)
+            values = getattr(self, name)
+            if np.shape(values) != shape or not np.isfinite(values).all():
+                raise ValueError(f"{name}: expected finite numbers of shape {shape}, got shape {np.shape(values)}")
+            object.__setattr__(self, name, checked_array(values, name, dtype, shape))
         if n_terms and not 0 <= self.feature.min() <= self.feature.max() < self.n_features:
             raise ValueError(f"feature: expected numbers from 0 to {self.n_features - 1}, got {self.feature!r}")
         if (self.spread <= 0).any() or self.category.min(initial=0) < NUMBER:
@@ -97,6 +97,12 @@ class LinearModel:
         most = {"identity": n_margins, "multinomial logit": n_margins}.get(self.link, 1)
         if self.link not in LINKS or not 1 + (self.link == "multinomial logit") <= n_margins <= most:
             raise ValueError(f"link: expected one of {LINKS} that fits {n_margins} margins, got {self.link!r}")
+
+    @classmethod
+    def constant(cls, answer: Array) -> Self:
+        """Answer the same, shape (n_outputs,), about every example."""
+        none, no_terms = np.empty(0, dtype=np.int64), np.empty(0)
+        return cls(none, none, no_terms, no_terms, np.empty((0, len(answer))), answer, "identity", 0)
 
     @property
     def n_outputs(self) -> int:
@@ -111,6 +117,9 @@ class LinearModel:
         functions = LinearFunctions.joined([(self, np.arange(self.n_features))])
         _answer_all(functions, np.ascontiguousarray(X, dtype=np.float64), width, outputs)
         return outputs
+
+
+NOTHING = LinearModel.constant(np.zeros(1))
 
 
 class LinearFunctions(NamedTuple):
@@ -143,9 +152,7 @@ class LinearFunctions(NamedTuple):
     def joined(cls, models: Sequence[tuple[LinearModel | None, IntArray]]) -> Self:
         """Put models one after another, with the column of the table that each of their features is."""
         width = max([1, *(model.intercept.size for model, _ in models if model is not None)])
-        none, no_terms = np.empty(0, dtype=np.int64), np.empty(0)
-        nothing = LinearModel(none, none, no_terms, no_terms, np.empty((0, 1)), np.zeros(1), "identity", 0)
-        given = [nothing if model is None else model for model, _ in models]
+        given = [NOTHING if model is None else model for model, _ in models]
 
         def widened(rows: Array) -> Array:
             return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
@@ -205,15 +212,17 @@ def read_linear(model: Any) -> LinearModel | None:
         One that answers as the model on a few examples. A missing number, where nothing imputes it, counts as 0 or as
         the mean of the scaler.
     """
-    if isinstance(model, DummyRegressor) or (isinstance(model, DummyClassifier) and model.strategy == "prior"):
-        return _constant(model)
+    if isinstance(model, DummyClassifier) and model.strategy == "prior":
+        return LinearModel.constant(model.class_prior_)
+    if isinstance(model, DummyRegressor):
+        return LinearModel.constant(np.ravel(model.constant_))
     *steps, last = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     coefficients: Any = getattr(last, "coef_", None)
     is_known = isinstance(last, CLASSIFIERS + REGRESSORS) and isinstance(coefficients, np.ndarray)
     if not is_known or not np.isfinite(coefficients).all():
         return None
-    weight = np.atleast_2d(np.asarray(coefficients, dtype=np.float64)).T
-    n_features, n_margins = weight.shape
+    weight, intercept, link = margins_of(last)
+    n_features = weight.shape[0]
     filled = np.zeros(n_features)
     if steps and isinstance(steps[0], SimpleImputer):
         imputer = steps.pop(0)
@@ -223,7 +232,7 @@ def read_linear(model: Any) -> LinearModel | None:
             return None
     elif steps and isinstance(steps[0], StandardScaler) and steps[0].with_mean:
         filled = steps[0].mean_
-    moved = filled
+    unscaled, moved = weight, filled
     for step in steps:
         if step == "passthrough":
             continue
@@ -231,18 +240,17 @@ def read_linear(model: Any) -> LinearModel | None:
             return None
         moved = np.asarray(step.transform(moved[None]))[0]
         weight = weight * _factor(step)[:, None]
-    link = "identity" if is_regressor(last) else "logit" if n_margins == 1 else "multinomial logit"
-    intercept = np.asarray(last.intercept_, dtype=np.float64) + moved @ np.atleast_2d(coefficients).T
     numbers = np.arange(n_features), np.full(n_features, NUMBER), filled, np.ones(n_features)
-    found = LinearModel(*numbers, weight, np.atleast_1d(intercept), link, n_features)
+    found = LinearModel(*numbers, weight, intercept + moved @ unscaled, link, n_features)
     return found if _agree(found, model, filled) else None
 
 
-def _constant(model: DummyClassifier | DummyRegressor) -> LinearModel:
-    """Read what answers the same about every example."""
-    answer = model.class_prior_ if isinstance(model, DummyClassifier) else np.ravel(model.constant_)
-    none, no_terms = np.empty(0, dtype=np.int64), np.empty(0)
-    return LinearModel(none, none, no_terms, no_terms, np.empty((0, len(answer))), answer, "identity", 0)
+def margins_of(model: Any) -> tuple[FloatArray, FloatArray, str]:
+    """Return weights (n_features, n_margins), intercepts and the link of a fitted linear model of scikit-learn."""
+    weight = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64)).T
+    intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), weight.shape[1:])
+    link = "identity" if is_regressor(model) else "logit" if weight.shape[1] == 1 else "multinomial logit"
+    return weight, intercept, link
 
 
 def _factor(scaler: Any) -> Any:

@@ -24,6 +24,7 @@ from ipforest._internal.arrays import (
     held,
     one_line,
     read_only,
+    rounding,
 )
 from ipforest._internal.examples import other_than_numbers, refuse_other_tables, require_held, with_nan
 from ipforest._internal.feature_names import (
@@ -268,7 +269,7 @@ class Trees:
         if self.dtype == np.float64:
             return threshold
         below = self.float32_thresholds()
-        with np.errstate(over="ignore", under="ignore"):
+        with rounding():
             above = np.nextafter(below, np.float32(np.inf))
             middle = (below.astype(np.float64) + above) / 2
             is_even = below.view(np.int32) % 2 == 0
@@ -277,7 +278,7 @@ class Trees:
     def float32_thresholds(self) -> npt.NDArray[np.float32]:
         """Return thresholds such that float32 values go left exactly if ``x <= threshold``, shape (n_nodes,)."""
         threshold = self.splits.threshold
-        with np.errstate(over="ignore", under="ignore"):
+        with rounding():
             nearest = threshold.astype(np.float32)
             return np.where(nearest <= threshold, nearest, np.nextafter(nearest, np.float32(-np.inf)))
 
@@ -378,7 +379,7 @@ class Trees:
         if np.iscomplexobj(raw):
             raise TypeError(f"{name}: expected real numbers, got dtype {np.asarray(raw).dtype}")
         try:
-            with np.errstate(over="ignore", under="ignore"):
+            with rounding():
                 examples: Array = check_array(raw, dtype=self.dtype, order="C", ensure_all_finite=False)
         except (TypeError, ValueError):
             raise TypeError(f"{name}: expected numbers, got {self._other_than_numbers(raw)}") from None

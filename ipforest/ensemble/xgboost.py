@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray, rounding
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories, PlacedCategories
 from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees
@@ -200,7 +200,7 @@ def _written_base(margins: FloatArray, link: str) -> tuple[float, list[tuple[int
 
 def _short(value: float) -> float:
     """Round to float32, and give the number of fewest digits that is rounded to it."""
-    with np.errstate(over="ignore", under="ignore"):
+    with rounding():
         single = np.float32(value)
     if not np.isfinite(single):
         raise ValueError(f"trees: expected thresholds and leaves that float32 holds, as in XGBoost, got {value!r}")
@@ -220,9 +220,7 @@ def _written_tree(
     nodes = start + order
     is_leaf, added = trees.is_leaf[nodes], factor * trees.value[nodes, column]
     left, right = (np.where(is_leaf, -1, place[side[order] * ~is_leaf]).tolist() for side in children)
-    with np.errstate(
-        over="ignore", under="ignore"
-    ):  # all numbers are below infinity: where LightGBM tests whether a value is missing
+    with rounding():  # all numbers are below infinity: where LightGBM tests whether a value is missing
         above = np.nextafter(trees.float32_thresholds()[nodes], np.float32(np.inf))
     return _tree(
         number,

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, rounding
 from ipforest.policy import Policy
 from ipforest.session import Seller, Sessions
 from ipforest.walks import Walk
@@ -108,7 +108,7 @@ class Ready(NamedTuple):
 
     def table(self, examples: Array) -> Array | None:
         """Take examples as float64 that the policy compares; None where they are for sessions to refuse."""
-        with np.errstate(over="ignore", under="ignore"):
+        with rounding():
             narrow = examples.astype(np.float32)
         if np.isinf(narrow).any():
             return None

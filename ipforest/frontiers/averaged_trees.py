@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.arrays import Array, FloatArray, rounding
 from ipforest._internal.examples import checked_weight, require_held, validated
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.packed_forests import ForestsAtRest
@@ -127,7 +127,7 @@ class MeanOfForests(BaseEstimator):
         ValueError
             Another number of features, or values that float32 does not hold.
         """
-        with np.errstate(over="ignore", under="ignore"):
+        with rounding():
             compared = np.ascontiguousarray(examples, dtype=np.float32)
         if compared.shape[1:] != (self.n_features_in_,):
             raise ValueError(f"X: expected {self.n_features_in_} features, got shape {compared.shape}")

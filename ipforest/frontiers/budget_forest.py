@@ -38,7 +38,6 @@ from ipforest.frontiers.joint_frontier import (
 )
 from ipforest.frontiers.nested_forests import NestedForests
 from ipforest.frontiers.staged_forests import EncodedExamples, StagedForests, StagePlans
-from ipforest.frontiers.tasks import Classification, Regression, Task
 from ipforest.frontiers.work import Work
 from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, GrownTrees, LookaheadGrower
 from ipforest.growing.codes import check_max_bins
@@ -162,11 +161,6 @@ class GrownForests(GrownFrontier):
     @property
     def _loss_of_nodes(self) -> str:
         return "squared_error" if self.classes_ is None else self._search.loss or "gini"
-
-    @property
-    def _task(self) -> Task:
-        """What is learnt."""
-        return Regression() if self.classes_ is None else Classification(self.classes_)
 
     @property
     def _n_expected(self) -> int:

@@ -13,12 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest._internal.examples import Labelled
-from ipforest.ensemble.linear import NUMBER, LinearModel
+from ipforest.ensemble.linear import NUMBER, LinearModel, margins_of
 from ipforest.estimator.checks import check_positive
 from ipforest.estimator.given import Given
 from ipforest.estimator.kinds import Classifies, Regresses
 from ipforest.frontiers.joint_frontier import JointFrontier, sample_rows
-from ipforest.frontiers.tasks import Classification, Regression, Task
+from ipforest.frontiers.tasks import Task
 from ipforest.frontiers.work import Work
 from ipforest.session import Unit
 from ipforest.settings import checked
@@ -71,10 +71,6 @@ class LinearCascades(JointFrontier):
         stages = stages_in_order(models, feature_sets(bought[1:], seller))
         policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
         yield self._member_of_stages(policy, validation, self.stopping)
-
-    @property
-    def _task(self) -> Task:
-        return Regression() if self.classes_ is None else Classification(self.classes_)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -176,6 +172,7 @@ class _Terms:
     category: IntArray
     mean: FloatArray
     spread: FloatArray
+    squares: FloatArray
 
     @classmethod
     def of(cls, training: Labelled, categories: Sequence[int], task: Task) -> Self:
@@ -195,7 +192,9 @@ class _Terms:
                 terms.append((feature, NUMBER, mean, spread))
         values = np.column_stack([np.empty((training.y.size, 0)), *columns])
         of, category, mean, spread = np.array(terms, dtype=np.float64).reshape(-1, 4).T
-        return cls(training, task, values, of.astype(np.int64), category.astype(np.int64), mean, spread)
+        numbers = of.astype(np.int64), category.astype(np.int64), mean, spread
+        squares = (training.weight[:, None] * np.square(values)).sum(axis=0)
+        return cls(training, task, values, *numbers, squares)
 
     def fitted(self, features: IntArray, alpha: float) -> _Fitted:
         """Train a model on the terms of some features; a constant where there are none."""
@@ -206,12 +205,10 @@ class _Terms:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 trained.fit(values, y, sample_weight)
-            weight, intercept = np.atleast_2d(trained.coef_).T, np.atleast_1d(trained.intercept_)
             numbers = self.category[places], self.mean[places], self.spread[places]
             place_of = {feature: place for place, feature in enumerate(features.tolist())}
             feature = np.array([place_of[each] for each in self.feature[places].tolist()])
-            link = self.task.link(intercept.size)
-            model = LinearModel(feature, *numbers, weight, intercept, link, features.size, narrow=True)
+            model = LinearModel(feature, *numbers, *margins_of(trained), features.size, narrow=True)
         else:
             trained = model = self.task.constant().fit(values, y, sample_weight)
         if self.task.classes is None:
@@ -226,12 +223,13 @@ class _Terms:
         Of the squared error it is what a term would take off. The bound is the square of the gradient over the
         curvature that the terms of the model leave, which is at most so large whatever the weights are.
         """
-        own, weight = self.values[:, fitted.places], self.training.weight[:, None]
+        own = self.values[:, fitted.places]
+        weighed = own * self.training.weight[:, None]
         penalty = alpha * self.task.penalty(fitted.residual.shape[1])
-        left = (weight * np.square(self.values)).sum(axis=0) + penalty
+        left = self.squares + penalty
         if fitted.places.size:
-            factor, _ = cho_factor(own.T @ (weight * own) + penalty * np.eye(fitted.places.size), lower=True)
-            explained = solve_triangular(factor, own.T @ (weight * self.values), lower=True)
+            factor, _ = cho_factor(weighed.T @ own + penalty * np.eye(fitted.places.size), lower=True)
+            explained = solve_triangular(factor, weighed.T @ self.values, lower=True)
             left = np.maximum(left - np.square(explained).sum(axis=0), penalty)
         gain = np.square(self.values.T @ fitted.residual).sum(axis=1) / left
         return np.asarray(np.bincount(self.feature, weights=gain, minlength=self.training.X.shape[1]))

@@ -25,6 +25,7 @@ from ipforest.estimator.checks import check_integer
 from ipforest.estimator.given import Given
 from ipforest.estimator.predicting import Ready
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
+from ipforest.frontiers.tasks import Classification, Regression, Task
 from ipforest.frontiers.work import TimeIsOver, Work
 from ipforest.growing.codes import MAX_BINS
 from ipforest.instance import PruningInstance
@@ -254,6 +255,11 @@ class JointFrontier(MemberEstimator):
         number, rule, level = (column[self.choice_].item() for column in columns)
         member = self.members_[number]
         return member, None if rule < 0 else member.learnt[rule].rule, level
+
+    @property
+    def _task(self) -> Task:
+        """What is learnt."""
+        return Regression() if self.classes_ is None else Classification(self.classes_)
 
     @property
     def _stops(self) -> bool:

@@ -95,10 +95,6 @@ class Task(ABC):
     def penalty(self, n_outputs: int) -> float:
         """Return what alpha adds to the curvature of a linear model, where a term's own is at most its variance."""
 
-    @abstractmethod
-    def link(self, n_margins: int) -> str:
-        """Name the link of linear models; see `ipforest.ensemble.linear.LinearModel`."""
-
     def encoder(self) -> TargetEncoder:
         """Return what puts mean targets, or class shares, in place of categories, as arrays whatever is configured."""
         return TargetEncoder(target_type=self.encodes).set_output(transform="default")
@@ -168,10 +164,6 @@ class Classification(Task):
         """Return 1 over the bound of the curvature: 1 / 4 of the variance, or, of more than two classes, 1 / 2."""
         return 4.0 if n_outputs == 2 else 2.0
 
-    def link(self, n_margins: int) -> str:
-        """Name the logit, of two classes or of more."""
-        return "logit" if n_margins == 1 else "multinomial logit"
-
     def out_of_bag(self, fitted: Any, encoded: Array) -> FloatArray:
         """Return the shares out of bag."""
         return np.asarray(fitted.oob_decision_function_)
@@ -224,10 +216,6 @@ class Regression(Task):
     def penalty(self, n_outputs: int) -> float:
         """Return 1: the curvature is the variance."""
         return 1.0
-
-    def link(self, n_margins: int) -> str:
-        """Name what leaves margins as they are."""
-        return "identity"
 
     def out_of_bag(self, fitted: Any, encoded: Array) -> FloatArray:
         """Return the means out of bag, that of all targets where there are none."""

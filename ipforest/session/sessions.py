@@ -9,7 +9,16 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray, checked_count, checked_number
+from ipforest._internal.arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    checked_count,
+    checked_number,
+    rounding,
+)
 from ipforest._internal.examples import require_held
 from ipforest._internal.words import number_of
 from ipforest.costs import require_no_split_cost
@@ -434,7 +443,7 @@ class Sessions:
     ) -> Array:
         """Take values in the policy's type, perhaps one for all; NaN stands where they could not be had."""
         try:
-            with np.errstate(over="ignore", under="ignore"):
+            with rounding():
                 block = np.asarray(values, dtype=np.float64).astype(self._policy.dtype)
         except (OverflowError, TypeError, ValueError):
             cells = np.asarray(values, dtype=object).ravel().tolist()
