@@ -40,6 +40,8 @@ MODEL_FILE, REPORT_FILE = "model.skops", "report.json"
 
 PRUNED, CHOSEN, CHOSEN_NUMBER = "BudgetPrune", "BudgetedClassifier", "BudgetedRegressor"
 """The estimators: a forest that is pruned with proof, and the model of least error on rows held out."""
+MEMBERS = ("BudgetForest", "BudgetBoost", "BudgetLinear")
+"""What the latter choose from; of one alone, of either kind, less time is spent."""
 NEEDED = {"budget": "what an example may cost on average", "out": "a folder for the model"}
 """What training cannot do without."""
 
@@ -84,10 +86,10 @@ def add(command: Parser) -> None:
     )
     command.add_argument(
         "--estimator",
-        choices=(PRUNED, CHOSEN, CHOSEN_NUMBER),
+        choices=(PRUNED, CHOSEN, CHOSEN_NUMBER, *MEMBERS),
         default=PRUNED,
         metavar="NAME",
-        help=f"what to train: {PRUNED} (the default), {CHOSEN} or {CHOSEN_NUMBER}",
+        help=f"what to train: {PRUNED} (the default), {CHOSEN}, {CHOSEN_NUMBER}, {', '.join(MEMBERS)}",
     )
     command.add_search_options(f"default: {SEARCH_SECONDS:g}; none for the others, whose training ends then")
     command.add_argument("--trees", type=positive_integer, metavar="T", help="trees of the forest (default: 100)")
@@ -225,18 +227,23 @@ def _class_costs(options: Arguments, y: pd.Series) -> dict[str, dict[str, float]
 def _untrained(options: Arguments, budget: Fraction | None, class_costs: dict[str, dict[str, float]] | None) -> Any:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+    import ipforest
     from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor, RunSettings
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.learners.forest_pruner import PruningSettings
 
     common = {"budget": budget, "max_cost": exact_number(options.max_cost, "max-cost"), "random_state": options.seed}
     run = RunSettings(options.time_limit, verbose=not options.json)
-    if options.estimator == CHOSEN_NUMBER:
-        return BudgetedRegressor(n_jobs=-1, run=run, scoring=options.scoring, **common)
+    is_pruned = options.estimator == PRUNED
+    members = None
+    if options.estimator in MEMBERS:
+        members = [getattr(ipforest, options.estimator + ("Regressor" if options.regression else ""))()]
+    if options.regression and not is_pruned:
+        return BudgetedRegressor(members, n_jobs=-1, run=run, scoring=options.scoring, **common)
     common["class_costs"] = class_costs
     common["scoring"] = TOTAL_COST.replace("-", " ") if options.scoring == TOTAL_COST else options.scoring
-    if options.estimator == CHOSEN:
-        return BudgetedClassifier(n_jobs=-1, run=run, **common)
+    if not is_pruned:
+        return BudgetedClassifier(members, n_jobs=-1, run=run, **common)
     given = {name: getattr(options, name) for name in OF_PRUNED}
     chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
     limit = SEARCH_SECONDS if options.time_limit is None else options.time_limit

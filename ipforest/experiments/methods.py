@@ -47,6 +47,7 @@ from ipforest.experiments.peers import (
 from ipforest.experiments.tasks import N_LEVELS, RULES, Method, Task, at_budgets, fitted_to, trains_with, whole
 from ipforest.frontiers.budget_boost import BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
+from ipforest.frontiers.budget_linear import BudgetLinear, BudgetLinearRegressor
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor
 from ipforest.frontiers.joint_frontier import JointFrontier
 from ipforest.learners.budget_prune import BudgetPrune
@@ -140,6 +141,7 @@ METHODS: Mapping[str, Method | JointFrontier] = {
     "NestedCascade": nested_cascade,
     "BudgetForest": BudgetForest(),
     "BudgetBoost": BudgetBoost(),
+    "BudgetLinear": BudgetLinear(),
     "BudgetedClassifier": BudgetedClassifier(),
 }
 """Options to choose among on validation, or an estimator that chooses itself."""
@@ -147,7 +149,7 @@ METHODS: Mapping[str, Method | JointFrontier] = {
 FRONT_ENDS = ("BudgetedClassifier", "BudgetedRegressor")
 """What is recommended, for classes and for numbers."""
 
-OURS = ("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost", *FRONT_ENDS)
+OURS = ("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost", "BudgetLinear", *FRONT_ENDS)
 """What is of this package; the rest is what people use."""
 
 OF_NUMBERS: Mapping[str, Method | JointFrontier] = {
@@ -158,6 +160,7 @@ OF_NUMBERS: Mapping[str, Method | JointFrontier] = {
     },
     "BudgetForest": BudgetForestRegressor(),
     "BudgetBoost": BudgetBoostRegressor(),
+    "BudgetLinear": BudgetLinearRegressor(),
     "BudgetedRegressor": BudgetedRegressor(),
 }
 """The same where a number is predicted."""

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from rich.table import Table
 
-from ipforest import BudgetedClassifier, BudgetedRegressor, BudgetForest, BudgetForestRegressor, ForestSearch
+from ipforest import (
+    BudgetedClassifier,
+    BudgetedRegressor,
+    BudgetForest,
+    BudgetForestRegressor,
+    BudgetLinear,
+    BudgetLinearRegressor,
+    ForestSearch,
+)
 from ipforest._internal import progress as progress_module
 from ipforest.choosing import class_costs
 from ipforest.cli import fit as fit_command
@@ -267,6 +275,26 @@ def test_estimators_that_do_not_predict_what_is_asked_for_are_refused(tmp_path, 
     ):
         assert main([*options, "--estimator", estimator, flag]) == 2
         assert f"--estimator: expected BudgetPrune or {other} to predict" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("target", "front_end", "inner"),
+    [("class", BudgetedClassifier, BudgetLinear), ("number", BudgetedRegressor, BudgetLinearRegressor)],
+)
+def test_one_kind_of_model_is_trained_alone(target, front_end, inner, tmp_path) -> None:
+    rows = "".join(
+        f"{a},{a % 7},{'hot' if a % 3 else 'cold'},{a % 7 * 5 + a % 4},{'ill' if a % 7 > 2 else 'well'}\n"
+        for a in range(60)
+    )
+    (tmp_path / "t.csv").write_text("a,b,w,number,class\n" + rows)
+    options = ["fit", "--csv", tmp_path / "t.csv", "--target", target, "--drop", *{"class", "number"} - {target}]
+    options += ["--budget", "1", "--out", tmp_path, "--estimator", "BudgetLinear"]
+    assert main([str(option) for option in options]) == 0
+    model = load_model(tmp_path / "model.skops")
+    assert isinstance(model.estimator_, front_end)
+    assert [type(each) for each in model.estimator_.estimators] == [inner]
+    bought = [line["name"] for line in json.loads((tmp_path / "report.json").read_text())["bought"] if line["share"]]
+    assert bought == ["b"]
 
 
 def test_help_says_that_words_are_fine(capsys) -> None:
