@@ -11,6 +11,7 @@ from rich.table import Table
 from ipforest._internal.words import plain
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.options import (
+    SEARCH_SECONDS,
     Arguments,
     Parser,
     exact_number,
@@ -52,9 +53,9 @@ def add(command: Parser) -> None:
     command.add_argument(
         "--time-limit",
         type=seconds,
-        default=10.0,
+        default=SEARCH_SECONDS,
         metavar="S",
-        help="seconds of branch and bound for the budget (default: 10)",
+        help=f"seconds of branch and bound for the budget (default: {SEARCH_SECONDS:g})",
     )
     command.add_argument(
         "--formulation",

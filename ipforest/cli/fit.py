@@ -17,6 +17,7 @@ from ipforest._internal.words import as_given, plain
 from ipforest.cli.exit_codes import DONE
 from ipforest.cli.learning_table import add_table_options, read_table
 from ipforest.cli.options import (
+    SEARCH_SECONDS,
     Arguments,
     Parser,
     exact_number,
@@ -47,9 +48,6 @@ NEEDED = {"budget": "what an example may cost on average", "out": "a folder for 
 
 OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact"}
 """Options that only the first has, with their defaults."""
-
-SEARCH_SECONDS = 10.0
-"""So long a forest is searched within its budget, unless the options say so; the others have no limit."""
 
 TOTAL_COST = "total-cost"
 
@@ -91,7 +89,7 @@ def add(command: Parser) -> None:
         metavar="NAME",
         help=f"what to train: {PRUNED} (the default), {CHOSEN}, {CHOSEN_NUMBER}, {', '.join(MEMBERS)}",
     )
-    command.add_search_options(f"default: {SEARCH_SECONDS:g}; none for the others, whose training ends then")
+    command.add_search_options("; none for the others, whose training ends then")
     command.add_argument("--trees", type=positive_integer, metavar="T", help="trees of the forest (default: 100)")
     command.set_defaults(**dict.fromkeys([*OF_PRUNED, "time_limit"]))
     command.add_argument(

@@ -34,6 +34,9 @@ PRICED = "price units"
 FILES = (".skops", ".joblib", ".pkl", ".pickle", ".json", ".csv", ".cert", ".npz", ".png", ".html", ".md")
 """Suffixes of files that commands write or read: a new folder of such a name was meant to be a file."""
 
+SEARCH_SECONDS = 10.0
+"""So long a forest is searched within its budget, unless the options say so."""
+
 N_SEEDS = 1 << 32
 """Seeds are below this."""
 
@@ -89,7 +92,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--loss", help="misclassification, gini, entropy or squared_error (default: by the task)")
         self.add_argument("--split-cost", default="0", metavar="C", help="what one test costs (default: 0)")
 
-    def add_search_options(self, of_limit: str = "default: 10") -> None:
+    def add_search_options(self, otherwise: str = "") -> None:
         """Add the options of the search within a budget; the help of the time limit ends so."""
         self.add_argument(
             "--search",
@@ -98,7 +101,11 @@ class Parser(argparse.ArgumentParser):
             help="best breakpoint of the path, filled up by greed, or branch and bound (default: exact)",
         )
         self.add_argument(
-            "--time-limit", type=seconds, default=10.0, metavar="S", help=f"seconds of branch and bound ({of_limit})"
+            "--time-limit",
+            type=seconds,
+            default=SEARCH_SECONDS,
+            metavar="S",
+            help=f"seconds of branch and bound (default: {SEARCH_SECONDS:g}{otherwise})",
         )
         self.add_argument("--max-cost", metavar="C", help="the most that any one example may pay")
 
