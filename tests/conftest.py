@@ -23,6 +23,14 @@ def pytest_configure(config):
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered:RuntimeWarning")
 
 
+def pytest_sessionstart(session):
+    """Compile the cuts on one worker, while the others, which collect alike, compile what grows trees."""
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+        from ipforest.solvers.warm_up import warm_up
+
+        warm_up()
+
+
 @pytest.fixture(autouse=True)
 def seed_numpy():
     """Draw the same where nobody passes a seed."""

@@ -155,6 +155,7 @@ def test_a_lock_that_another_process_opens_when_it_is_let_go_stays(
         assert second.take(tmp_path / "a.json")
 
 
+@pytest.mark.slow
 def test_checks_that_assert_are_refused_where_python_leaves_assertions_out() -> None:
     program = """from ipforest.testing import check_formulation, check_solver
 for checks in (check_solver("min-cut"), check_formulation("ip3")):
