@@ -9,7 +9,15 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from ipforest import BudgetedClassifier, BudgetForest, BudgetLinear, BudgetLinearRegressor, FeatureCosts
+from ipforest import (
+    BudgetedClassifier,
+    BudgetedRegressor,
+    BudgetForest,
+    BudgetLinear,
+    BudgetLinearRegressor,
+    FeatureCosts,
+    NestedCascade,
+)
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.linear import NUMBER, LinearModel
 from ipforest.frontiers import budget_linear
@@ -210,6 +218,18 @@ def test_the_front_end_has_it_and_names_it() -> None:
     assert {member.source for member in model.members_} >= {"BudgetLinear"}
     names = [type(each).__name__ for each in BudgetedClassifier()._chosen_from]
     assert names == ["BudgetBoost", "BudgetForest", "BudgetLinear"]
+
+
+def test_a_front_end_may_hold_out_the_latest_examples() -> None:
+    """That they are far outside what is trained on is no mistake of the caller."""
+    day = np.r_[0:40, 1000:1040].astype(float)
+    trend, y = np.column_stack([day, np.cos(day)]), np.cos(day)
+    latest = [(np.arange(40), np.arange(40, 80))]
+    estimators = [BudgetLinearRegressor(), NestedCascade(LinearRegression())]
+    model = BudgetedRegressor(estimators, cv=latest, random_state=0).fit(trend, y)
+    assert model.score(trend, y) > 0.99
+    with pytest.raises(ValueError, match=r"^X_val: expected examples like those of X"):
+        BudgetedRegressor(estimators).fit(trend[:40], y[:40], trend[40:], y[40:])
 
 
 @pytest.mark.parametrize("alpha", [0, -1, np.nan, np.inf, "1"])
