@@ -221,6 +221,8 @@ def read_linear(model: Any) -> LinearModel | None:
     is_known = isinstance(last, CLASSIFIERS + REGRESSORS) and isinstance(coefficients, np.ndarray)
     if not is_known or not np.isfinite(coefficients).all():
         return None
+    if isinstance(last, SGDClassifier) and (last.loss != "log_loss" or len(coefficients) > 1):
+        return None  # its link is none of ours, which examples that it is sure of do not show
     weight, intercept, link = margins_of(last)
     n_features = weight.shape[0]
     filled = np.zeros(n_features)

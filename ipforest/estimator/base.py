@@ -168,7 +168,8 @@ class BudgetedEstimator(BudgetedModel):
             validation = data.rows(others)
         elif X_val is not None:
             unseen, targets = self._checked_part(X_val, y_val, "y_val")
-            check_alike(unseen, data.X, "X_val")
+            if weight_val is None:  # else an outer estimator holds them out, perhaps the latest
+                check_alike(unseen, data.X, "X_val")
             validation = Labelled(unseen, targets, np.ones(targets.size) if weight_val is None else weight_val)
         if not (data.weight[rows] > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")

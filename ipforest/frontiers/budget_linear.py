@@ -8,10 +8,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
-from scipy.linalg import cho_factor, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 
-from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.linear import NUMBER, LinearModel, margins_of
 from ipforest.estimator.checks import check_positive
@@ -26,7 +26,7 @@ from ipforest.stopping.paths import StoppingRule
 from ipforest.stopping.rules import check_stopping
 from ipforest.stopping.stages import StagesInOrder, feature_sets, stage_sizes, stages_in_order
 from ipforest.stopping.stopped import Member
-from ipforest.stopping.unit_order import by_price, features_of_units
+from ipforest.stopping.unit_order import by_price
 
 MOST_ROWS = 20_000
 """Linear models are trained on a sample of so many examples."""
@@ -36,6 +36,9 @@ MOST_UNITS = 500
 
 LEAST_MARKED = 5
 """Categories of fewer examples have no term of their own."""
+
+SINGULAR, LARGEST = 1e-10, 1e300
+"""Bounds of a penalty: a share of a term's squares, as terms may be copies of others, and what is no infinity."""
 
 
 @dataclass(eq=False, repr=False)
@@ -63,7 +66,7 @@ class LinearCascades(JointFrontier):
         fitted = [data.fitted(nothing, self.alpha), *([data.fitted(np.array(free), self.alpha)] if free else [])]
         for size in stage_sizes(min(len(seller.paid_units()), MOST_UNITS)):
             work.check()
-            worth = data.gains(fitted[-1], self.alpha) @ features_of_units(seller)
+            worth = data.gains(fitted[-1], self.alpha, seller.first_unit, seller.costs.n_units)
             bought.append(by_price(seller, worth, bought[-1], size - len(bought[-1])))
             features = [*free, *(feature for unit in bought[-1] for feature in unit.features)]
             fitted.append(data.fitted(np.array(features), self.alpha))
@@ -89,7 +92,7 @@ class BudgetLinear(Classifies, LinearCascades):
         Weight of the squared weights of the terms against the sum of the examples' losses.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example.
-    categorical_features, feature_costs, budget, max_cost, class_costs, scoring, validation_fraction, cv
+    categorical_features, feature_costs, budget, max_cost, class_costs, scoring, validation_fraction
         See `ipforest.BudgetedClassifier`.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part, and the examples to train on where there are more than 20,000.
@@ -123,7 +126,7 @@ class BudgetLinearRegressor(Regresses, LinearCascades):
 
     Parameters
     ----------
-    alpha, stopping, categorical_features, feature_costs, budget, max_cost, scoring, validation_fraction, cv
+    alpha, stopping, categorical_features, feature_costs, budget, max_cost, scoring, validation_fraction
         See `BudgetLinear`.
     random_state
         See `BudgetLinear`.
@@ -217,19 +220,37 @@ class _Terms:
             wrong = self.task.rows(self.task.encoded(y)) - trained.predict_proba(values)
         return _Fitted(model, places, sample_weight[:, None] * wrong)
 
-    def gains(self, fitted: _Fitted, alpha: float) -> FloatArray:
-        """Bound from below what each term would raise the penalised likelihood by; sum the bounds by feature.
+    def gains(self, fitted: _Fitted, alpha: float, unit_of: Array, n_units: int) -> FloatArray:
+        """Bound from below what the terms of each unit would raise the penalised likelihood by, shape (n_units,).
 
-        Of the squared error it is what a term would take off. The bound is the square of the gradient over the
-        curvature that the terms of the model leave, which is at most so large whatever the weights are.
+        Of the squared error it is what they would take off. The bound is the square of the gradient over the curvature
+        that the terms of the model leave, which is at most so large whatever the weights are.
+
+        Parameters
+        ----------
+        fitted : _Fitted
+        alpha : float
+        unit_of : ndarray of int, shape (n_features,)
+            The unit that brings each feature; 0 is told for those of the model.
+        n_units : int
         """
-        own = self.values[:, fitted.places]
-        weighed = own * self.training.weight[:, None]
-        penalty = alpha * self.task.penalty(fitted.residual.shape[1])
-        left = self.squares + penalty
+        smallest = SINGULAR * self.squares.max(initial=0)
+        penalty = np.clip(alpha * self.task.penalty(fitted.residual.shape[1]), smallest, LARGEST)
+        explained = self._products(fitted.places, slice(None))
         if fitted.places.size:
-            factor, _ = cho_factor(weighed.T @ own + penalty * np.eye(fitted.places.size), lower=True)
-            explained = solve_triangular(factor, weighed.T @ self.values, lower=True)
-            left = np.maximum(left - np.square(explained).sum(axis=0), penalty)
-        gain = np.square(self.values.T @ fitted.residual).sum(axis=1) / left
-        return np.asarray(np.bincount(self.feature, weights=gain, minlength=self.training.X.shape[1]))
+            factor, _ = cho_factor(explained[:, fitted.places] + penalty * np.eye(fitted.places.size), lower=True)
+            explained = solve_triangular(factor, explained, lower=True)
+        gradient, unit = self.values.T @ fitted.residual, unit_of[self.feature]
+        left = np.maximum(self.squares - np.square(explained).sum(axis=0), 0) + penalty
+        gains = np.bincount(unit, weights=np.square(gradient).sum(axis=1) / left, minlength=n_units)
+        gains[unit[fitted.places]] = 0.0
+        for several in np.flatnonzero((np.bincount(unit, minlength=n_units) > 1) & (gains > 0)):
+            places = np.flatnonzero(unit == several)
+            own = self._products(places, places) - explained[:, places].T @ explained[:, places]
+            factor = cho_factor(own + penalty * np.eye(places.size))
+            gains[several] = (gradient[places] * cho_solve(factor, gradient[places])).sum()
+        return np.asarray(gains, dtype=np.float64)
+
+    def _products(self, some: IntArray, others: Any) -> FloatArray:
+        """Add up the products of some terms with others over the examples, shape (n_some, n_others)."""
+        return np.asarray((self.values[:, some] * self.training.weight[:, None]).T @ self.values[:, others])

@@ -229,7 +229,8 @@ class ManyFrontiers(JointFrontier):
             numbers = self._groups_held_out
             model._fit(*parts, weight, work=work, weight_val=validation.weight, groups_val=numbers)
         else:
-            model.fit(*parts, **weighted, groups=given.groups_to_train)
+            each_once = np.ones(validation.y.size)
+            model._fit(*parts, weighted.get("sample_weight"), given.groups_to_train, weight_val=each_once)
 
     def _members_of(self, model: Any, validation: Labelled) -> Iterator[Member]:
         """Give what a fitted estimator brings to the frontier."""

@@ -39,6 +39,9 @@ class CodedExamples:
         Least and largest value under each code.
     is_category : ndarray of bool, shape (n_features,)
         Whether the values of a feature are categories, which have no order: each has its own code.
+
+    Attributes
+    ----------
     bundles : Bundles
     """
 

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]+\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
-ENTRY = re.compile(r"^(\*{0,2}[\w, *]+?)(?: : (.*))?$", re.MULTILINE)
+ENTRY = re.compile(r"^(\*{0,2}\w[\w, *]*?)(?: : (.*))?$", re.MULTILINE)
 DEFAULT = re.compile(r"default=(.+)$")
 MODULES = sorted(
     {
@@ -62,6 +62,8 @@ def test_parameters_and_their_defaults_are_those_of_the_signature(name):
         named = {key for key, each in parameters.items() if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
         inherits = "those of `" in (inspect.getdoc(thing) or "")
         assert inherits or named <= kinds.keys(), f"{thing.__qualname__}: not described"
+        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        assert takes_any or kinds.keys() <= parameters.keys(), f"{thing.__qualname__}: described, but no parameter"
         for key in named & kinds.keys():
             told = DEFAULT.search(kinds[key])
             assert told is None or says(told[1], parameters[key].default), f"{thing.__qualname__}: {key}"

@@ -77,6 +77,13 @@ def test_others_are_not_read(model: Any) -> None:
     assert read_linear(model.fit(X, Y)) is None
 
 
+@pytest.mark.parametrize(("loss", "n_classes"), [("log_loss", 3), ("modified_huber", 2), ("modified_huber", 3)])
+def test_models_with_other_links_are_not_read_where_they_are_sure(loss: str, n_classes: int) -> None:
+    rows = n_classes > Y
+    model = SGDClassifier(loss=loss, tol=None, max_iter=5, random_state=0).fit(1000 * X[rows, :1], Y[rows])
+    assert read_linear(model) is None
+
+
 def test_models_that_are_not_fitted_or_not_finite_are_not_read() -> None:
     assert read_linear(LogisticRegression()) is None
     fitted = LogisticRegression(max_iter=1000).fit(X, Y)

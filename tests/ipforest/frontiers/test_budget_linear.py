@@ -9,7 +9,15 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from ipforest import BudgetedClassifier, BudgetForest, BudgetLinear, BudgetLinearRegressor, FeatureCosts
+from ipforest import (
+    BudgetedClassifier,
+    BudgetedRegressor,
+    BudgetForest,
+    BudgetLinear,
+    BudgetLinearRegressor,
+    FeatureCosts,
+    NestedCascade,
+)
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.linear import NUMBER, LinearModel
 from ipforest.frontiers import budget_linear
@@ -42,7 +50,7 @@ def sum_of_squares(X: Any, weight: Any) -> float:
 def test_gains_of_a_number_are_what_the_squared_error_falls_by(known: list[int], weighted: bool) -> None:
     weight = np.random.default_rng(0).integers(0, 4, TARGETS.size).astype(float) if weighted else np.ones(TARGETS.size)
     data = _Terms.of(labelled(X, TARGETS, weight), (), Regression())
-    gains = data.gains(data.fitted(np.array(known, dtype=np.int64), TINY), TINY)
+    gains = data.gains(data.fitted(np.array(known, dtype=np.int64), TINY), TINY, np.arange(10), 10)
     nothing = np.zeros((TARGETS.size, 1))
     before = sum_of_squares(np.hstack([nothing, X[:, known]]), weight)
     fallen = [before - sum_of_squares(np.hstack([nothing, X[:, [*known, each]]]), weight) for each in range(10)]
@@ -57,7 +65,8 @@ def test_gains_of_classes_are_no_more_than_the_likelihood_rises_by(n_classes: in
     rows = n_classes > y
     Z, y = StandardScaler().fit_transform(iris[rows]), y[rows]
     data = _Terms.of(labelled(iris[rows], y), (), Classification(np.unique(y)))
-    gains = data.gains(data.fitted(np.array([1]), 1.0), 1.0)
+    gains = data.gains(data.fitted(np.array([1]), 1.0), 1.0, np.arange(4), 4)
+    together = data.gains(data.fitted(np.array([1]), 1.0), 1.0, np.array([0, 1, 0, 0]), 2)
 
     def likelihood(columns: list[int]) -> float:
         fitted = LogisticRegression(C=1.0, tol=1e-8, max_iter=1000).fit(Z[:, columns], y)
@@ -66,6 +75,30 @@ def test_gains_of_classes_are_no_more_than_the_likelihood_rises_by(n_classes: in
 
     for feature in (0, 2, 3):
         assert 0 < gains[feature] <= likelihood([1, feature]) - likelihood([1]) + 1e-3
+    assert gains.max() <= together[0] <= likelihood([0, 1, 2, 3]) - likelihood([1]) + 1e-3
+    assert gains[1] == together[1] == 0
+
+
+@pytest.mark.parametrize("known", [[], [2], [0, 1]])
+def test_gains_of_what_comes_together_are_what_the_squared_error_falls_by(known: list[int]) -> None:
+    """Copies tell no more than one of them; a category has several marks."""
+    place = np.digitize(X[:, 3], [-0.03, 0.01, 0.05])
+    table, marks = np.column_stack([X[:, :3], place, X[:, 4:6], X[:, 4]]), np.eye(4)[place]
+    data = _Terms.of(labelled(table, TARGETS), (3,), Regression())
+    unit_of = np.array([0, 1, 2, 3, 4, 4, 4])
+    gains = data.gains(data.fitted(np.array(known, dtype=np.int64), TINY), TINY, unit_of, 6)
+    nothing = np.zeros((TARGETS.size, 1))
+    own = [X[:, [0]], X[:, [1]], X[:, [2]], marks, X[:, [4, 5]], nothing]
+    weight, before = np.ones(TARGETS.size), np.hstack([nothing, *(own[unit] for unit in known)])
+    fallen = [sum_of_squares(before, weight) - sum_of_squares(np.hstack([before, each]), weight) for each in own]
+    np.testing.assert_allclose(gains, fallen, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("alpha", [5e-324, 1e-20, 1.7e308])
+def test_any_alpha_is_taken_with_copies_of_columns(alpha: float) -> None:
+    copies = np.hstack([TUMOURS[:, :3]] * 3)
+    model = BudgetLinear(alpha, random_state=0).fit(copies, LABELS)
+    assert model.score(copies, LABELS) > (0.85 if alpha < 1 else 0.3)
 
 
 def test_what_tells_most_per_price_is_next_and_copies_are_last() -> None:
@@ -185,6 +218,18 @@ def test_the_front_end_has_it_and_names_it() -> None:
     assert {member.source for member in model.members_} >= {"BudgetLinear"}
     names = [type(each).__name__ for each in BudgetedClassifier()._chosen_from]
     assert names == ["BudgetBoost", "BudgetForest", "BudgetLinear"]
+
+
+def test_a_front_end_may_hold_out_the_latest_examples() -> None:
+    """That they are far outside what is trained on is no mistake of the caller."""
+    day = np.r_[0:40, 1000:1040].astype(float)
+    trend, y = np.column_stack([day, np.cos(day)]), np.cos(day)
+    latest = [(np.arange(40), np.arange(40, 80))]
+    estimators = [BudgetLinearRegressor(), NestedCascade(LinearRegression())]
+    model = BudgetedRegressor(estimators, cv=latest, random_state=0).fit(trend, y)
+    assert model.score(trend, y) > 0.99
+    with pytest.raises(ValueError, match=r"^X_val: expected examples like those of X"):
+        BudgetedRegressor(estimators).fit(trend[:40], y[:40], trend[40:], y[40:])
 
 
 @pytest.mark.parametrize("alpha", [0, -1, np.nan, np.inf, "1"])
