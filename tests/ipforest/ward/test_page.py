@@ -163,6 +163,20 @@ def test_forms_of_another_tab_or_sent_twice_change_nothing(page: Page) -> None:
     assert "Nothing was changed" in page.get(f"patients/{number}").text
 
 
+@pytest.mark.parametrize("state", ["absent", "missing"])
+def test_choices_of_another_tab_or_sent_twice_change_nothing(page: Page, state: str) -> None:
+    number = page.admit()
+    choice = {f"state-{field.split('-')[1]}": state for field in page.asked(number).values()}
+    while page.asked(number):
+        page.enter(number, VALUES)
+        before = page.ward.patients[number].session.to_json()
+        page.post(f"patients/{number}", choice)
+        assert "Nothing was changed" in page.get(f"patients/{number}").text
+        assert page.ward.patients[number].session.to_json() == before
+    page.post(f"patients/{number}")
+    assert "Nothing was changed" in page.get(f"patients/{number}").text
+
+
 def test_what_could_not_be_had_is_not_charged_and_what_was_done_is(page: Page) -> None:
     number = page.admit()
     while page.ward.patients[number].session.price == 0:
