@@ -248,16 +248,20 @@ def test_a_session_goes_on_in_the_middle_of_a_round(n_told: int) -> None:
         )
 
 
-def test_many_sessions_fetch_round_by_round() -> None:
+WHOLE = FeatureCosts([0, 0, 100, 0, 1], [-1, 0, -1, 0, -1], [9], NAMES, delayed=["hdl", "scan", "sugar"])
+
+
+@pytest.mark.parametrize("costs", [PRICES, WHOLE])
+def test_many_sessions_fetch_round_by_round(costs: FeatureCosts) -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 9, (40, 5)).astype(float)
     X[:, 1:] = X[:, 1:] % 2
-    policy, seller = TreesInOrder(forest_of(TREES)), seller_of(PRICES)
+    policy, seller = TreesInOrder(forest_of(TREES)), seller_of(costs)
     asked: list[tuple[str, int]] = []
 
     def fetch(unit: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         asked.append((unit.name, rows.size))
-        return X[rows, unit.features[0]]
+        return X[np.ix_(rows, unit.features)]
 
     async def fetch_later(unit: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         await asyncio.sleep(0)
@@ -274,19 +278,19 @@ def test_many_sessions_fetch_round_by_round() -> None:
         assert one.bought.tolist() == seen.bought.tolist()
         assert one.paid == pytest.approx(seen.paid)
     assert seen.rounds.max() == 1
-    with pytest.raises(ValueError, match=r"^rows: expected examples that want hdl, got 0, which does not$"):
-        Sessions(policy, seller, 2).tell(seller.units()[HDL], [0], [1.0])
+    hdl = seller.units()[seller.first_unit[HDL]]
+    with pytest.raises(ValueError, match=f"^rows: expected examples that want {hdl}, got 0, which does not$"):
+        Sessions(policy, seller, 2).tell(hdl, [0], np.ones((1, len(hdl.features))))
 
 
 def test_units_of_several_features_are_ordered_whole() -> None:
-    costs = FeatureCosts([0, 0, 100, 0, 1], [-1, 0, -1, 0, -1], [9], NAMES, delayed=["hdl", "scan", "sugar"])
-    session = Session(TreesInOrder(forest_of(TREES)), seller_of(costs), {"age": 7})
+    session = Session(TreesInOrder(forest_of(TREES)), seller_of(WHOLE), {"age": 7})
     assert names(session) == ["scan", "weight", "group 0"]
     assert session.round_price == 110
     session.tell({"scan": 0, "weight": 0, "hdl": 1, "sugar": 1})
     assert (session.paid, session.next_unit) == (110, None)
     with pytest.raises(ValueError, match=r"^group 0: expected values of hdl, sugar, got hdl$"):
-        Session(TreesInOrder(forest_of(TREES)), seller_of(costs), {"age": 7}).tell({"hdl": 1, "scan": 1})
+        Session(TreesInOrder(forest_of(TREES)), seller_of(WHOLE), {"age": 7}).tell({"hdl": 1, "scan": 1})
 
 
 def test_a_policy_that_does_not_say_may_want_all_its_features() -> None:
@@ -602,14 +606,13 @@ def test_walks_past_delayed_tests_and_marks_below_them() -> None:
 def test_every_kept_node_is_charged_once() -> None:
     """A feature whose unit was bought above is known: both tests of a sensor wait once."""
     trees = [(HDL, 0.5, (SUGAR, 0.5, (WEIGHT, 0.5, 0, 1), 1), 0)]
-    costs = FeatureCosts([0, 0, 100, 0, 1], [-1, 0, -1, 0, -1], [9], NAMES, delayed=["hdl", "scan", "sugar"])
     forest = forest_of(trees)
     X = np.array([[0, 0, 0, 0, 0], [0, 1, 0, 0, 0]], dtype=np.float32)
-    instance = PruningInstance.from_forest(forest, X, costs, error_data=(X, np.array(["well", "ill"])))
+    instance = PruningInstance.from_forest(forest, X, WHOLE, error_data=(X, np.array(["well", "ill"])))
     assert float(instance.evaluate(instance.unpruned)[1]) == 10
     assert float(instance.evaluate(Pruning(np.zeros(3, dtype=bool)))[1]) == 0
-    assert forest.cost(X, costs).tolist() == [10, 10]
-    assert forest.cost(X, costs.with_delayed(None)).tolist() == [10, 9]
+    assert forest.cost(X, WHOLE).tolist() == [10, 10]
+    assert forest.cost(X, WHOLE.with_delayed(None)).tolist() == [10, 9]
 
 
 @pytest.mark.filterwarnings("ignore")
