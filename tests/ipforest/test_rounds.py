@@ -554,6 +554,10 @@ def test_a_table_session_orders_columns_of_the_table() -> None:
     assert (session.waits, session.round_number, session.round_price) == (True, 1, 16)
     with pytest.raises(ValueError, match=r"^round: expected values of hdl, scan, got 'age'$"):
         session.tell({"age": 3, "hdl": 1.0})
+    before = session.to_json()
+    with pytest.raises(ValueError, match=r"^scan: expected finite float32 values"):
+        session.tell({"hdl": -1.0, "scan": 1e300})
+    assert session.to_json() == before
     session.tell({"scan": 1.0, "hdl": -1.0})
     assert (session.next_unit, session.paid, session.answer) == (None, 16, True)
     assert [line.unit for line in session.ledger] == ["scan", "hdl"]
