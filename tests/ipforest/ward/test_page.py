@@ -108,6 +108,7 @@ def test_of_a_mixture_each_patient_is_asked_what_the_drawn_model_asks(model: Bud
 def test_it_asks_until_it_answers_as_a_session_does(page: Page, model: BudgetedPipeline) -> None:
     number, asked = page.admit("Ada"), []
     while fields := page.asked(number):
+        assert f"order {', '.join(fields)}" in page.get().text
         asked += fields
         assert page.enter(number, VALUES).status_code == 303
     session = page.ward.patients[number].session
@@ -117,6 +118,7 @@ def test_it_asks_until_it_answers_as_a_session_does(page: Page, model: BudgetedP
     assert f"Paid: {session.paid:.2f}" in html
     assert f"{100 * session.probabilities[session.answer]:.0f}%" in html
     assert "Nothing more is needed." in html
+    assert f"answer: {session.answer}" in page.get().text
     assert [re.sub("&#39;", "'", row) for row in re.findall(r'<tr><th scope="row">([^<]+)</th><td>', html)][
         -len(asked) :
     ] == asked
@@ -130,6 +132,8 @@ def test_it_says_what_to_order_for_how_much_and_why(page: Page) -> None:
     html = page.get(f"patients/{number}").text
     assert f"costs {session.price:.2f}" in html
     assert "Why: " in html
+    choices = re.findall(r'type="radio" name="state-\d+" value="(\w+)"( checked)?', html)
+    assert choices == [("result", " checked"), ("absent", ""), ("missing", "")]
     assert session.reason in html.replace("&#39;", "'")
 
 
@@ -185,6 +189,10 @@ def test_what_could_not_be_had_is_not_charged_and_what_was_done_is(page: Page) -
     line = page.ward.patients[number].session.ledger[-1]
     assert (line.charged, line.price) == (False, 0)
     assert "could not be had" in page.get(f"patients/{number}").text
+    before = page.ward.patients[number].session.to_json()
+    page.enter(number, VALUES)
+    page.undo(number)
+    assert page.ward.patients[number].session.to_json() == before
 
 
 def test_done_without_a_result_is_charged(page: Page) -> None:
