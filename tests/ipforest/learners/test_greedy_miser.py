@@ -82,6 +82,14 @@ def test_squared_scores_are_clipped_to_shares():
     np.testing.assert_allclose(loss.outputs(scores), [[2 / 3, 0, 1 / 3], [1 / 3] * 3, [0.6, 0.2, 0.2]])
 
 
+def test_rounds_are_measured_by_mean_squared_errors():
+    X, y = make_regression(80, 3, noise=5, random_state=0)
+    model = GreedyMiserRegressor(4, random_state=0).fit(X, y)
+    errors = model.measure_rounds(X, y)[1]
+    assert errors[0] == pytest.approx(np.mean((model.base_ - y) ** 2))
+    assert errors[4] == pytest.approx(np.mean((model.predict(X) - y) ** 2))
+
+
 def test_a_dear_feature_is_bought_once_or_never():
     costs = [1, 1, 1, 5, 5, 5, 5]
     models = [
