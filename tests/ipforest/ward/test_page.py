@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from wards import clinic_model, ward_of
 
 from ipforest import BudgetedPipeline, BudgetPrune, FeatureCosts
+from ipforest.session import Unit
 from ipforest.ward.page import HEADERS, _shown, create_app
 from ipforest.ward.patients import Ward
 
@@ -338,6 +339,29 @@ def test_what_is_known_is_free_and_a_limit_is_kept(page: Page) -> None:
         answer = page.refused(page.post("patients", {"name": "Eve", **typed}))
         assert message in answer.text
         assert 'value="Eve"' in answer.text
+
+
+def test_what_is_typed_is_read_as_cells(model: BudgetedPipeline) -> None:
+    columns, both = ward_of(model).columns, Unit(0, "both", (1, 0))
+    assert columns.name(both) == "age, pain"
+    for line, texts in {
+        '40, "strong"': ["40", "strong"],
+        "4 o'clock": ["4", "o'clock"],
+        "?": ["?", "?"],
+        "NA": ["NA", "NA"],
+    }.items():
+        assert columns.parted(both, line) == texts
+    assert columns.parted(Unit(1, "age", (1,)), "4 0") == ["4 0"]
+    with pytest.raises(ValueError, match=r"^age, pain: expected 2 values with blanks between them, .* got 3"):
+        columns.parted(both, "1 2 3")
+    assert columns.answer(both, ["40", "strong"]) == ({1: 40, 0: "strong"}, True)
+    assert columns.answer(both, ["?", ""]) == ({1: None, 0: None}, False)
+    cells, is_charged = columns.answer(both, ["NA", "?"])
+    assert (str(cells[1]), cells[0], is_charged) == ("nan", None, True)
+    assert columns.known(["age=40", "pain=mild"]) == {1: 40, 0: "mild"}
+    for pairs, message in ((["age"], "got 'age'"), (["a=3"], "got 'a=3'"), (["age=1", "age=2"], "one value of age")):
+        with pytest.raises(ValueError, match=f"^--known: expected .*{message}"):
+            columns.known(pairs)
 
 
 def test_large_numbers_are_written_without_a_power_of_ten() -> None:
