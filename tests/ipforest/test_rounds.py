@@ -293,6 +293,23 @@ def test_units_of_several_features_are_ordered_whole() -> None:
         Session(TreesInOrder(forest_of(TREES)), seller_of(WHOLE), {"age": 7}).tell({"hdl": 1, "scan": 1})
 
 
+@pytest.mark.parametrize(
+    ("hdl", "sugar", "charged", "paid"),
+    [(1, None, None, 9), (None, None, None, 0), (None, None, True, 9), (1, 1, False, 0), (1, float("nan"), None, 9)],
+)
+def test_what_is_charged_and_what_is_left_to_pay(hdl: Any, sugar: Any, charged: bool | None, paid: float) -> None:
+    policy, seller = TreesInOrder(forest_of(TREES)), seller_of(WHOLE)
+    session = Session(policy, seller, {"age": 7}, max_cost=500)
+    session.tell({"hdl": hdl, "sugar": sugar}, charged)
+    again = Session.resume(policy, seller, session.to_json())
+    for each in (session, again):
+        assert (each.paid, each.round_price, each.ledger[0].charged) == (paid, 101, paid > 0)
+    assert again.to_json() == session.to_json()
+    shared = clinic({"age": 7})
+    shared.tell({"hdl": 0})
+    assert (shared.paid, shared.round_price) == (9, 106)
+
+
 def test_a_policy_that_does_not_say_may_want_all_its_features() -> None:
     class Silent(TreesInOrder):
         may_want = None  # type: ignore[assignment]  # as of a policy that was written without it
@@ -562,6 +579,20 @@ def test_a_table_session_orders_columns_of_the_table() -> None:
     assert (session.next_unit, session.paid, session.answer) == (None, 16, True)
     assert [line.unit for line in session.ledger] == ["scan", "hdl"]
     assert model.session({"age": 40}, max_rounds=0).next_unit is None
+
+    async def later(unit: Any, rows: Any) -> Any:
+        return frame.iloc[rows, [*unit.features]]
+
+    for limits, least, most in (({}, 16, 16), ({"max_rounds": 0}, 0, 0), ({"max_cost": 10}, 7, 9)):
+        at_once = model.predict_on_demand(
+            lambda unit, rows: frame.iloc[rows, [*unit.features]], 5, {"age": 40}, **limits
+        )
+        waited = asyncio.run(model.predict_on_demand_async(later, 5, {"age": 40}, **limits))
+        assert least <= at_once.paid.min() <= at_once.paid.max() <= most
+        assert (waited.paid.tolist(), waited.predictions.tolist()) == (
+            at_once.paid.tolist(),
+            at_once.predictions.tolist(),
+        )
     assert model.cost(frame).max() == 16
 
 
