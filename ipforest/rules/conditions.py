@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, inf, isinf, log10
+from math import ceil, inf, isinf, log10
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -146,7 +146,7 @@ def roundest(low: float, high: float) -> float:
     for digits in range(first, first + MAX_DIGITS):
         for unit in (10.0, 5.0, 1.0):
             step = unit * 10.0**-digits
-            for multiple in (round(middle / step), ceil(low / step), floor(high / step)):
+            for multiple in (round(middle / step), ceil(low / step)):
                 number = round(multiple * step, max(digits, 0) + 1)
                 if low <= number < high:
                     return number
@@ -209,7 +209,7 @@ def tell_apart(
                 best, most = tree, agreeing
             if agreeing == actions.size or tree.get_n_leaves() < n_leaves:
                 break
-    if best is None or best.get_n_leaves() == 1:
+    if best is None:
         return {int(np.bincount(actions).argmax()): ((),)}
     tree = best.tree_
     nodes = _Node(

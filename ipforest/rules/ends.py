@@ -57,7 +57,9 @@ class Ends:
         """Sum up examples, one at least, that stop."""
         paid = float(self.paid[rows].mean())
         if self.classes is None:
-            return Step((), rows.size, paid, answer=float(self.answers[rows].mean()), goes_on=goes_on)
+            answers = self.answers[rows]
+            mean = np.clip(answers.mean(), answers.min(), answers.max())  # equal numbers are their mean
+            return Step((), rows.size, paid, answer=float(mean), goes_on=goes_on)
         said = int(np.bincount(self.actions(rows)).argmax())
         return Step(
             (),

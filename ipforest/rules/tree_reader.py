@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
-from typing import Any
 
 import numpy as np
 
@@ -39,6 +37,7 @@ class TreeReader:
         self.told: BoolArray = np.ones(end.values.shape[0], dtype=bool)
         self.goes_on: BoolArray = np.zeros(end.values.shape[0], dtype=bool)
         self._units, self._first_unit = seller.units(), seller.first_unit
+        self._thresholds = tree.float32_thresholds() if tree.dtype == np.float32 else tree.splits.threshold
 
     def read(self) -> Step:
         """Go through the tree, and note what the examples do in it."""
@@ -97,17 +96,11 @@ class TreeReader:
                 Condition(feature, among=among, excluded=others_left, missing=missing_left),
                 Condition(feature, among=among, excluded=not others_left, missing=missing_right),
             )
-        threshold = _as_compared(float(tree.splits.threshold[node]), tree.dtype)
+        threshold = float(self._thresholds[node])
         return (
             Condition(feature, at_most=threshold, missing=missing_left),
             Condition(feature, above=threshold, missing=missing_right),
         )
-
-
-def _as_compared(threshold: float, dtype: np.dtype[Any]) -> float:
-    """Return the largest number of a type that is at most a threshold: ``x <= threshold`` for the same numbers x."""
-    nearest = dtype.type(threshold)
-    return float(nearest if nearest <= threshold else np.nextafter(nearest, dtype.type(-inf)))
 
 
 def _with_condition(steps: Sequence[Step], condition: Condition) -> list[Step]:

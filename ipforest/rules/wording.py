@@ -133,7 +133,7 @@ def _does(step: Step) -> str:
         parts.append(f"go on; the answer is {_answer(step)} most often")
     elif step.is_end:
         parts.append(f"answer {_answer(step)}")
-    return ", then ".join(parts) or "look at what is known"
+    return ", then ".join(parts)
 
 
 def _answer(step: Step) -> str:

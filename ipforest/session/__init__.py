@@ -6,7 +6,7 @@ is a round, and it ends when its results are in.
 """
 
 from ipforest.session.on_demand import AsyncFetch, Demand, Fetch, PredictsOnDemand
-from ipforest.session.one_example import Purchase, Session, place_in_round
+from ipforest.session.one_example import Purchase, Session, place_in_round, require_charged
 from ipforest.session.seller import Seller, Unit
 from ipforest.session.sessions import Request, Sessions
 from ipforest.session.told import (
@@ -32,6 +32,7 @@ __all__ = [
     "Unit",
     "cells_of_unit",
     "place_in_round",
+    "require_charged",
     "require_column_order",
     "told_by_unit",
     "told_features",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ from ipforest.session.seller import Seller, Unit
 from ipforest.session.sessions import Sessions, checked_rounds
 from ipforest.session.told import Known, told_by_unit, told_features
 
-__all__ = ["Purchase", "Session", "place_in_round"]
+__all__ = ["Purchase", "Session", "place_in_round", "require_charged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,21 +196,20 @@ class Session:
             Nothing is wanted, the values are for other features, words that training has not seen, no numbers,
             infinite, or missing where the model takes none.
         """
-        if charged is not None and not isinstance(charged, bool | np.bool_):
-            raise TypeError(
-                f"charged: expected True, False or None, got {charged!r}; what a feature brought is told alone, or as "
-                "{feature: value}"
-            )
+        require_charged(charged)
         asked = self.round() or (self._wanted_unit(),)
         parts = told_by_unit(asked, value, self._seller.column, self._seller.feature_names.__getitem__)
-        told = {unit: list(cells.values()) for unit, cells in parts.items()}
+        self._tell_units({unit: (list(cells.values()), charged) for unit, cells in parts.items()})
+
+    def _tell_units(self, told: Mapping[Unit, tuple[list[Any], bool | None]]) -> None:
+        """Take what units of this round brought, and whether they are paid: all of them, or none."""
         numbers = {
             unit: [self._seller.listed_number(*pair) for pair in zip(unit.features, cells, strict=True)]
-            for unit, cells in told.items()
+            for unit, (cells, _) in told.items()
         }
-        for unit, cells in told.items() if len(told) > 1 else ():
+        for unit, (cells, _) in told.items() if len(told) > 1 else ():
             self._sessions.check(unit, numbers[unit], cells)
-        for unit, cells in told.items():
+        for unit, (cells, charged) in told.items():
             self._tell_unit(unit, cells, numbers[unit], charged)
 
     def _tell_unit(self, unit: Unit, cells: list[Any], numbers: list[float], charged: bool | None) -> None:
@@ -321,6 +320,21 @@ class Session:
             cells = {cell[0]: seller.named(*cell) for cell in zip(wanted.features, values, strict=True)}
             session.tell(cells, charged=place not in record.not_charged)
         return session
+
+
+def require_charged(charged: object) -> None:
+    """Require True, False or None for whether a unit is paid.
+
+    Raises
+    ------
+    TypeError
+        It is something else, as a value is that is told after the name of its feature.
+    """
+    if charged is not None and not isinstance(charged, bool | np.bool_):
+        raise TypeError(
+            f"charged: expected True, False or None, got {charged!r}; what a feature brought is told alone, or as "
+            "{feature: value}"
+        )
 
 
 def place_in_round(unit: Unit, asked: Sequence[Unit]) -> int:

@@ -240,9 +240,10 @@ def _loss_with(estimator: Any, columns: list[int], training: Labelled, validatio
     model = _trained(estimator, training._replace(X=training.X[:, columns]))
     held_out, truth = validation.X[:, columns], validation.y
     if is_classifier(estimator):
-        missed = model.predict_proba(held_out) - (truth[:, None] == model.classes_)
-        return float(np.square(missed).sum() / truth.size)
-    return float(np.square(model.predict(held_out) - truth).mean())
+        missed = np.square(model.predict_proba(held_out) - (truth[:, None] == model.classes_)).sum(axis=1)
+    else:
+        missed = np.square(model.predict(held_out) - truth)
+    return float(np.average(missed, weights=validation.weight))
 
 
 def _forest(training: Labelled, classify: bool, min_samples_leaf: float) -> Forest:

@@ -243,8 +243,10 @@ class _Pages:
         fields = {
             unit.index: [f"value-{unit.index}-{at}" for at, _ in enumerate(unit.features)] for unit in patient.orders
         }
-        asked = {name for names in fields.values() for name in names}
-        if any(name.startswith("value-") and name not in asked and text for name, text in request.form.items()):
+        asked = {f"state-{unit}" for unit in fields}.union(*fields.values())
+        blank = {"value": "", "state": RESULT}
+        stray = (name for name, text in request.form.items() if text != blank.get(name.partition("-")[0], text))
+        if not fields or not asked.issuperset(stray):
             return self._too_late(patient)
         told = {
             unit: (request.form.get(f"state-{unit}", RESULT), [request.form.get(name, "") for name in names])

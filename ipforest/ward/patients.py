@@ -141,7 +141,7 @@ class Ward:
         return self.patients[self._admitted]
 
     def tell(self, patient: Patient, told: Told) -> None:
-        """Take results of a patient's orders; all or none.
+        """Take results of a patient's orders, of which there are some; all or none.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class Ward:
                 read[unit] = self.columns.answer(unit, texts)
             except ValueError as problem:
                 problems[unit.index] = str(problem)
-        if not read and not problems and orders:
+        if not read and not problems:
             first = orders[0]
             problems[first.index] = (
                 f"{self.columns.name(first)}: expected a value, or the choice that it could not be had, got neither"
@@ -189,7 +189,6 @@ class Ward:
             patient.note = "There is nothing to take back."
             return
         record["bought"].pop()
-        record["not_charged"] = [place for place in record["not_charged"] if place < len(record["bought"])]
         last = patient.session.ledger[-1]
         patient.session = patient.model.resume(json.dumps(record))
         patient.note = f"Taken back: {last.brought}."

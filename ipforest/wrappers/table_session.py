@@ -23,6 +23,7 @@ from ipforest.session import (
     Unit,
     cells_of_unit,
     place_in_round,
+    require_charged,
     require_column_order,
     told_by_unit,
     told_features,
@@ -87,16 +88,19 @@ class TableSession:
         ValueError
             Nothing is wanted, the cells are for other columns, or the preprocessing does not take them.
         """
-        inner = self._session.round()
+        require_charged(charged)
+        inner = {_of_table(self._columns, unit): unit for unit in self._session.round()}
         if not inner:
             raise ValueError("session: expected a unit that is still wanted, got none; the model answers")
-        features = {_of_table(self._columns, unit): unit.features for unit in inner}
-        cells = told_by_unit(tuple(features), value, self._columns.place, self._columns.name)
+        cells = told_by_unit(tuple(inner), value, self._columns.place, self._columns.name)
         computed = self._columns.computed({column: cell for each in cells.values() for column, cell in each.items()})
+        told = dict[Unit, tuple[list[Any], bool | None]]()
         for unit, each in cells.items():
             is_had = any(cell is not None for cell in each.values())
-            brought = {feature: computed[feature] for feature in features[unit]}
-            self._session.tell(brought, is_had if charged is None else charged)
+            brought = [computed[feature] for feature in inner[unit].features]
+            told[inner[unit]] = brought, is_had if charged is None else charged
+        self._session._tell_units(told)
+        for each in cells.values():
             self._cells |= {self._columns.name(column): _plain(cell) for column, cell in each.items()}
 
     @property

@@ -20,7 +20,7 @@ from ipforest.choosing.measures import log_odds
 from ipforest.ensemble import write
 from ipforest.tabular.model_files import load_model, save_model
 from ipforest.wrappers.calibration import CalibratedClassifier, calibrated, pooled_places
-from ipforest.wrappers.thresholds import ThresholdClassifier
+from ipforest.wrappers.thresholds import Decision, ThresholdClassifier, _best
 
 X, y = make_classification(900, 6, n_informative=4, n_redundant=0, flip_y=0.2, random_state=1)
 TRAINED, HELD_OUT, UNSEEN = slice(0, 300), slice(300, 600), slice(600, 900)
@@ -222,6 +222,7 @@ def test_a_threshold_decides_as_that_of_scikit_learn(model, threshold, pos_label
     frozen = FrozenEstimator(model)
     ours = ThresholdClassifier(frozen, threshold=threshold, pos_label=pos_label).fit(X[HELD_OUT], y[HELD_OUT])
     peer = FixedThresholdClassifier(frozen, threshold=threshold, pos_label=pos_label, response_method="predict_proba")
+    assert ours.threshold_.tolist() == ([threshold, 1 - threshold] if pos_label == 0 else [1 - threshold, threshold])
     np.testing.assert_array_equal(ours.predict(X), peer.fit(X, y).predict(X))
     np.testing.assert_array_equal(ours.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(ours.cost(X), model.cost(X))
@@ -242,7 +243,11 @@ def test_several_classes_have_a_threshold_each():
     assert tuned.best_score_ >= balanced_accuracy_score(names, boosted.predict(data))
 
 
-@pytest.mark.slow
+def test_of_equal_scores_the_most_even_thresholds_are_taken():
+    tried = [Decision(np.array(each)) for each in ([0.9, 0.1], [0.6, 0.4], [0.5, 0.5])]
+    assert _best(tried, lambda decision: float(decision.threshold[0] > 0.5)) == (1.0, tried[1])
+
+
 def test_a_tuned_threshold_is_the_best_of_all(model):
     few = slice(300, 360)
     weight = 1.0 + 4 * y[few]
@@ -259,6 +264,7 @@ def test_thresholds_are_put_on_calibrated_probabilities(model):
     calibrator = calibrated(model, X[HELD_OUT], y[HELD_OUT])
     both = ThresholdClassifier(FrozenEstimator(calibrator), threshold=0.3).fit(X[HELD_OUT], y[HELD_OUT])
     np.testing.assert_array_equal(both.predict(X), calibrator.predict_proba(X)[:, 1] >= 0.3)
+    assert both.at_budget(0).budget == 0
     session = both.at_budget(0).session()
     assert session.answer == int(session.probabilities[1] >= 0.3)
     assert "calibration and decision thresholds" in both.decides_by

@@ -248,16 +248,20 @@ def test_a_session_goes_on_in_the_middle_of_a_round(n_told: int) -> None:
         )
 
 
-def test_many_sessions_fetch_round_by_round() -> None:
+WHOLE = FeatureCosts([0, 0, 100, 0, 1], [-1, 0, -1, 0, -1], [9], NAMES, delayed=["hdl", "scan", "sugar"])
+
+
+@pytest.mark.parametrize("costs", [PRICES, WHOLE])
+def test_many_sessions_fetch_round_by_round(costs: FeatureCosts) -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 9, (40, 5)).astype(float)
     X[:, 1:] = X[:, 1:] % 2
-    policy, seller = TreesInOrder(forest_of(TREES)), seller_of(PRICES)
+    policy, seller = TreesInOrder(forest_of(TREES)), seller_of(costs)
     asked: list[tuple[str, int]] = []
 
     def fetch(unit: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         asked.append((unit.name, rows.size))
-        return X[rows, unit.features[0]]
+        return X[np.ix_(rows, unit.features)]
 
     async def fetch_later(unit: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         await asyncio.sleep(0)
@@ -274,19 +278,36 @@ def test_many_sessions_fetch_round_by_round() -> None:
         assert one.bought.tolist() == seen.bought.tolist()
         assert one.paid == pytest.approx(seen.paid)
     assert seen.rounds.max() == 1
-    with pytest.raises(ValueError, match=r"^rows: expected examples that want hdl, got 0, which does not$"):
-        Sessions(policy, seller, 2).tell(seller.units()[HDL], [0], [1.0])
+    hdl = seller.units()[seller.first_unit[HDL]]
+    with pytest.raises(ValueError, match=f"^rows: expected examples that want {hdl}, got 0, which does not$"):
+        Sessions(policy, seller, 2).tell(hdl, [0], np.ones((1, len(hdl.features))))
 
 
 def test_units_of_several_features_are_ordered_whole() -> None:
-    costs = FeatureCosts([0, 0, 100, 0, 1], [-1, 0, -1, 0, -1], [9], NAMES, delayed=["hdl", "scan", "sugar"])
-    session = Session(TreesInOrder(forest_of(TREES)), seller_of(costs), {"age": 7})
+    session = Session(TreesInOrder(forest_of(TREES)), seller_of(WHOLE), {"age": 7})
     assert names(session) == ["scan", "weight", "group 0"]
     assert session.round_price == 110
     session.tell({"scan": 0, "weight": 0, "hdl": 1, "sugar": 1})
     assert (session.paid, session.next_unit) == (110, None)
     with pytest.raises(ValueError, match=r"^group 0: expected values of hdl, sugar, got hdl$"):
-        Session(TreesInOrder(forest_of(TREES)), seller_of(costs), {"age": 7}).tell({"hdl": 1, "scan": 1})
+        Session(TreesInOrder(forest_of(TREES)), seller_of(WHOLE), {"age": 7}).tell({"hdl": 1, "scan": 1})
+
+
+@pytest.mark.parametrize(
+    ("hdl", "sugar", "charged", "paid"),
+    [(1, None, None, 9), (None, None, None, 0), (None, None, True, 9), (1, 1, False, 0), (1, float("nan"), None, 9)],
+)
+def test_what_is_charged_and_what_is_left_to_pay(hdl: Any, sugar: Any, charged: bool | None, paid: float) -> None:
+    policy, seller = TreesInOrder(forest_of(TREES)), seller_of(WHOLE)
+    session = Session(policy, seller, {"age": 7}, max_cost=500)
+    session.tell({"hdl": hdl, "sugar": sugar}, charged)
+    again = Session.resume(policy, seller, session.to_json())
+    for each in (session, again):
+        assert (each.paid, each.round_price, each.ledger[0].charged) == (paid, 101, paid > 0)
+    assert again.to_json() == session.to_json()
+    shared = clinic({"age": 7})
+    shared.tell({"hdl": 0})
+    assert (shared.paid, shared.round_price) == (9, 106)
 
 
 def test_a_policy_that_does_not_say_may_want_all_its_features() -> None:
@@ -550,10 +571,28 @@ def test_a_table_session_orders_columns_of_the_table() -> None:
     assert (session.waits, session.round_number, session.round_price) == (True, 1, 16)
     with pytest.raises(ValueError, match=r"^round: expected values of hdl, scan, got 'age'$"):
         session.tell({"age": 3, "hdl": 1.0})
+    before = session.to_json()
+    with pytest.raises(ValueError, match=r"^scan: expected finite float32 values"):
+        session.tell({"hdl": -1.0, "scan": 1e300})
+    assert session.to_json() == before
     session.tell({"scan": 1.0, "hdl": -1.0})
     assert (session.next_unit, session.paid, session.answer) == (None, 16, True)
     assert [line.unit for line in session.ledger] == ["scan", "hdl"]
     assert model.session({"age": 40}, max_rounds=0).next_unit is None
+
+    async def later(unit: Any, rows: Any) -> Any:
+        return frame.iloc[rows, [*unit.features]]
+
+    for limits, least, most in (({}, 16, 16), ({"max_rounds": 0}, 0, 0), ({"max_cost": 10}, 7, 9)):
+        at_once = model.predict_on_demand(
+            lambda unit, rows: frame.iloc[rows, [*unit.features]], 5, {"age": 40}, **limits
+        )
+        waited = asyncio.run(model.predict_on_demand_async(later, 5, {"age": 40}, **limits))
+        assert least <= at_once.paid.min() <= at_once.paid.max() <= most
+        assert (waited.paid.tolist(), waited.predictions.tolist()) == (
+            at_once.paid.tolist(),
+            at_once.predictions.tolist(),
+        )
     assert model.cost(frame).max() == 16
 
 
@@ -602,14 +641,13 @@ def test_walks_past_delayed_tests_and_marks_below_them() -> None:
 def test_every_kept_node_is_charged_once() -> None:
     """A feature whose unit was bought above is known: both tests of a sensor wait once."""
     trees = [(HDL, 0.5, (SUGAR, 0.5, (WEIGHT, 0.5, 0, 1), 1), 0)]
-    costs = FeatureCosts([0, 0, 100, 0, 1], [-1, 0, -1, 0, -1], [9], NAMES, delayed=["hdl", "scan", "sugar"])
     forest = forest_of(trees)
     X = np.array([[0, 0, 0, 0, 0], [0, 1, 0, 0, 0]], dtype=np.float32)
-    instance = PruningInstance.from_forest(forest, X, costs, error_data=(X, np.array(["well", "ill"])))
+    instance = PruningInstance.from_forest(forest, X, WHOLE, error_data=(X, np.array(["well", "ill"])))
     assert float(instance.evaluate(instance.unpruned)[1]) == 10
     assert float(instance.evaluate(Pruning(np.zeros(3, dtype=bool)))[1]) == 0
-    assert forest.cost(X, costs).tolist() == [10, 10]
-    assert forest.cost(X, costs.with_delayed(None)).tolist() == [10, 9]
+    assert forest.cost(X, WHOLE).tolist() == [10, 10]
+    assert forest.cost(X, WHOLE.with_delayed(None)).tolist() == [10, 9]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -9,6 +9,7 @@ from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegress
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest.learners import GreedyMiser, GreedyMiserRegressor, PricedGrowth
+from ipforest.learners.greedy_miser import SquaredOnClasses
 
 X, LABELS, TARGET = examples(240, seed=61)
 X_TEST, LABELS_TEST, TARGET_TEST = examples(300, seed=62)
@@ -72,6 +73,21 @@ def test_squared_loss_on_labels_is_regression_on_indicators():
     regression = GreedyMiserRegressor(**options).fit(data, labels)
     np.testing.assert_allclose(model.predict_proba(data)[:, 1], np.clip(regression.predict(data), 0, 1))
     np.testing.assert_array_equal(model.predict(data), regression.predict(data) > 0.5)
+
+
+def test_squared_scores_are_clipped_to_shares():
+    loss = SquaredOnClasses()
+    np.testing.assert_allclose(loss.outputs(np.array([[-0.2], [0.3], [1.4]])), [[1, 0], [0.7, 0.3], [0, 1]])
+    scores = np.array([[2.0, -1, 0.5], [-1.0, 0, -2], [0.3, 0.1, 0.1]])
+    np.testing.assert_allclose(loss.outputs(scores), [[2 / 3, 0, 1 / 3], [1 / 3] * 3, [0.6, 0.2, 0.2]])
+
+
+def test_rounds_are_measured_by_mean_squared_errors():
+    X, y = make_regression(80, 3, noise=5, random_state=0)
+    model = GreedyMiserRegressor(4, random_state=0).fit(X, y)
+    errors = model.measure_rounds(X, y)[1]
+    assert errors[0] == pytest.approx(np.mean((model.base_ - y) ** 2))
+    assert errors[4] == pytest.approx(np.mean((model.predict(X) - y) ** 2))
 
 
 def test_a_dear_feature_is_bought_once_or_never():

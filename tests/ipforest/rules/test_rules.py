@@ -1,6 +1,9 @@
 """Rules are what the model does: orders, answers and costs, example by example, and never more is claimed."""
 
+from collections import defaultdict
 from dataclasses import replace
+from itertools import product
+from math import inf, isnan, nan
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -8,7 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -19,7 +27,8 @@ from ipforest import BudgetedPipeline, BudgetForest, BudgetPrune, EarlyExit, Fea
 from ipforest.plotting import draw_rules
 from ipforest.policy import ANSWERS, Progress, Rows, Test
 from ipforest.rules import Condition, Rules, Step, read_rules, rules_of
-from ipforest.rules.conditions import in_words, roundest, tell_apart
+from ipforest.rules.conditions import holds, in_words, joined, roundest, tell_apart
+from ipforest.rules.wording import sentences
 from ipforest.session import Seller
 
 RNG = np.random.default_rng(0)
@@ -48,7 +57,7 @@ OTHERS: dict[str, Any] = {
         RandomForestClassifier(4, max_depth=3, random_state=0), feature_costs=COSTS, random_state=0
     ),
     "a tree with a cap": BudgetPrune(
-        DecisionTreeClassifier(max_depth=4, random_state=0), feature_costs=COSTS, max_cost=8, random_state=0
+        DecisionTreeClassifier(max_depth=4, random_state=0), feature_costs=COSTS, max_cost=6, random_state=0
     ),
     "early exit": EarlyExit(
         RandomForestClassifier(6, max_depth=3, random_state=0), feature_costs=COSTS, budget=7, random_state=0
@@ -102,6 +111,59 @@ def test_as_many_examples_are_followed_as_are_claimed(name: str, fitted: dict[st
     assert rules.n_told - beyond <= rules.n_followed <= rules.n_told
     for end in rules.ends:
         assert not end.goes_on or end.n_samples < 3
+
+
+@pytest.mark.parametrize("max_questions", [None, 2])
+@pytest.mark.parametrize("name", list(OTHERS))
+def test_each_step_counts_what_sessions_do(name: str, max_questions: int | None, fitted: dict[str, Any]) -> None:
+    model, values, labels = fitted[name], X[NEW], Y[NEW]
+    rules = read_rules(model, values, labels, max_questions=max_questions, max_clauses=3)
+    answers, cost, chances = model.predict(values), model.cost(values), model.predict_proba(values)
+    sessions, ways = model.sessions(len(values)), [list[Any]() for _ in values]
+    while requests := sessions.requests():
+        for request in requests:
+            for row in request.rows:
+                ways[row].append(request.unit.index)
+            sessions.tell(request.unit, request.rows, values[np.ix_(request.rows, request.unit.features)])
+    for way, answer in zip(ways, answers, strict=True):
+        way.append(answer)
+    is_told = np.ones(len(values), dtype=bool)
+
+    def check(step: Step, rows: Any, n_told: int, paid: float) -> None:
+        assert step.n_samples == rows.size
+        n_after = n_told + len(step.orders)
+        assert {tuple(ways[row][n_told:n_after]) for row in rows} == {tuple(order.unit for order in step.orders)}
+        if step.is_end:
+            said = [(answers[rows] == label).sum() for label in model.classes_]
+            place = int(np.argmax(said))
+            assert step.answer == model.classes_[place]
+            assert step.paid == pytest.approx(cost[rows].mean())
+            assert step.probability == pytest.approx(chances[rows, place].mean())
+            assert step.n_right == (answers[rows] == labels[rows]).sum()
+            assert step.goes_on == any(len(ways[row]) > n_after + 1 for row in rows)
+            is_told[rows] &= not step.goes_on
+            return
+        assert step.paid == pytest.approx(paid)
+        paid += sum(order.price for order in step.orders)
+        groups = defaultdict(list)
+        for row in rows:
+            groups[ways[row][n_after]].append(row)
+        assert len(groups) == len(step.below)
+        for below in step.below:
+            met = holds(below.clauses, values[rows])
+            for first, some in [*groups.items()]:
+                here = np.isin(rows, some)
+                counts = len(some), (here & ~met).sum(), (met & ~here).sum()
+                starts = below.orders[0].unit if below.orders else None if below.goes_on else below.answer
+                if starts in (first, None) and counts == (below.n_samples, below.n_missed, below.n_strays):
+                    is_told[rows[here & ~met]] = False
+                    check(below, rows[here], n_after, paid)
+                    del groups[first]
+                    break
+        assert not groups
+
+    check(rules.first, np.arange(len(values)), 0, 0.0)
+    assert rules.n_followed == is_told.sum()
 
 
 @pytest.mark.parametrize("name", ["a forest", "a tree"])
@@ -206,14 +268,59 @@ def test_values_that_were_never_missing_in_training_may_be_missing() -> None:
 
 
 def test_regression() -> None:
-    target = X[:, 0] + X[:, 1]
+    target = X[:, 0] / 10 + X[:, 1]
     tree = BudgetPrune(DecisionTreeRegressor(max_depth=3, random_state=0), random_state=0).fit(X, target)
     rules = read_rules(tree, X, target)
-    np.testing.assert_allclose(rules.predict(X).astype(float), tree.predict(X))
+    np.testing.assert_array_equal(rules.predict(X).astype(float), tree.predict(X))
+    assert rules.agreement(tree, X) == 1
     assert rules.error == pytest.approx(np.mean((tree.predict(X) - target) ** 2))
     assert "the mean squared error is" in rules.to_text()
     forest = BudgetPrune(RandomForestRegressor(2, max_depth=2, random_state=0), random_state=0).fit(X, target)
-    assert sum(end.n_samples for end in read_rules(forest, X).ends) == 240
+    means = read_rules(forest, X)
+    assert sum(end.n_samples for end in means.ends) == 240
+    assert means.agreement(forest, X) == means.n_followed / 240
+    assert f"the same orders with a mean of its answers, for {means.n_followed} of" in means.to_text(1000)
+
+
+def test_only_the_same_answers_agree() -> None:
+    def fit(trees: Any, y: Any) -> Any:
+        return BudgetPrune(trees, random_state=0).fit(X, y, X_cost=X)
+
+    ill, number = Y == "ill", X[:, 0] * X[:, 1]
+    models = [
+        (DecisionTreeClassifier(max_depth=3, random_state=0), ill, ~ill),
+        (RandomForestClassifier(3, max_depth=2, random_state=0), ill, ~ill),
+        (DecisionTreeRegressor(max_depth=3, random_state=0), number, -number - 1),
+    ]
+    for trees, y, other in models:
+        rules, opposite = read_rules(fit(trees, y), X), fit(trees, other)
+        assert rules.agreement(opposite, X) == 0
+        np.testing.assert_array_equal(opposite.acquired(X), fit(trees, y).acquired(X))
+    assert "the same orders with the same answer, for" in read_rules(fit(*models[1][:2]), X).to_text(1000)
+
+
+def test_a_tree_is_read_where_none_of_the_examples_came() -> None:
+    """Boosted trees, categories, and thresholds between neighbouring numbers of single precision."""
+    number, word = X[:, 0] * X[:, 1], np.isin(X[:, 0], [1, 4, 7])
+    boosted = GradientBoostingRegressor(n_estimators=1, random_state=0).fit(X, number)
+    words = HistGradientBoostingClassifier(max_iter=1, learning_rate=1, categorical_features=[0], random_state=0)
+    gaps = np.where((np.arange(240) % 3 == 0)[:, None], [nan, 5, 5, 5, 5], X + np.eye(5)[0] * 9)
+    near = 4 + np.array([[4], [8]]) * float(np.finfo(np.float32).eps)
+    near = np.concatenate([near, near + 1e-9, near - 1e-9]).repeat(9, axis=0)
+    closest = BudgetPrune(DecisionTreeClassifier(random_state=0), random_state=0)
+    models = [
+        BudgetPrune(boosted).fit(X, number),
+        closest.fit(near, near.astype(np.float32)[:, 0] > near[0], X_cost=near),
+        BudgetPrune(words.fit(X, word)).fit(X, word),
+    ]
+    for model, tables in zip(models, [[X], [near], [X, gaps]], strict=True):
+        rules = read_rules(model, tables[0][:1])
+        assert rules.is_exact
+        assert {end.n_right for end in rules.ends} == {None}
+        for table in tables:
+            np.testing.assert_array_equal(rules.predict(table), model.predict(table))
+        assert len(set(model.predict(tables[0]))) > 1
+    assert {end.n_right for end in read_rules(models[-1], X[:1], word[:1]).ends} == {0, 1}
 
 
 LATE = COSTS.with_delayed([0, 2])
@@ -275,7 +382,37 @@ def test_any_policy_has_rules() -> None:
     assert "if a at most 4: answer well" in rules.to_text()
 
 
+CELLS = np.array([*product((nan, -1, 0, 1, 2), (nan, 0, 1, 2, 3))])
+NUMBERS = [Condition(0, *ends, missing=missing) for ends in product((-inf, 0), (1, inf)) for missing in (False, True)]
+WORDS = [
+    Condition(1, among=among, excluded=excluded, missing=missing)
+    for among in ((1,), (0, 2))
+    for excluded in (False, True)
+    for missing in (False, True)
+]
+
+
+def test_conditions_hold_of_what_they_say_by_themselves_and_joined() -> None:
+    def is_met(condition: Condition, cells: Any) -> bool:
+        value = cells[condition.feature]
+        if isnan(value):
+            return condition.missing
+        if condition.among is None:
+            return bool(condition.above < value <= condition.at_most)
+        return (value in condition.among) != condition.excluded
+
+    met = {one: np.array([is_met(one, cells) for cells in CELLS]) for one in (*NUMBERS, *WORDS)}
+    for one, here in met.items():
+        np.testing.assert_array_equal(one.holds(CELLS), here)
+    for some in (*product(NUMBERS, WORDS, NUMBERS), *product(NUMBERS, WORDS, WORDS)):
+        clause = joined(joined((), *some[:2]), some[2])
+        assert [one.feature for one in clause].count(0) == 1
+        np.testing.assert_array_equal(holds([clause], CELLS), np.all([met[one] for one in some], axis=0))
+
+
 def test_conditions_are_the_fewest_that_tell_apart() -> None:
+    few = np.where(X[:, 0] <= 1, 3, 7)  # where training had no gaps, those of other examples lead nowhere
+    assert tell_apart(X, [0, 1], few, (), 6) == {3: ((Condition(0, at_most=1),),), 7: ((Condition(0, above=1),),)}
     actions = np.where(X[:, 0] <= 4, 3, 7)
     assert tell_apart(X, [0, 1], actions, (), 6) == {3: ((Condition(0, at_most=4),),), 7: ((Condition(0, above=4),),)}
     assert tell_apart(X, [], actions, (), 6) == {int(np.bincount(actions).argmax()): ((),)}
@@ -288,6 +425,11 @@ def test_a_category_is_told_by_its_name() -> None:
     assert in_words(clauses[0], seller) == "b is not married"
     among = [Condition(1, among=(0, 2)), Condition(1, among=(0,), excluded=True), Condition(1, at_most=0.5)]
     assert [one.in_words(seller) for one in among] == ["b is not married", "b is not single", "b is single"]
+    neither = Condition(1, among=(4, 7), excluded=True)
+    assert neither.in_words(SELLER) == "b is neither 4 nor 7"
+    assert replace(neither, excluded=False).in_words(SELLER) == "b is 4 or 7"
+    counts = replace(SELLER, feature_names=tuple(f"word={letter}" for letter in "abcde"))
+    assert [Condition(0, at_most=most).in_words(counts) for most in (0, 1)] == ["word is not a", "word=a at most 1"]
     asked = [seller.in_words(Test(feature, threshold)) for feature, threshold in [(1, 1.5), (1, np.inf), (0, np.inf)]]
     assert asked == ["asks whether it is not widowed", "asks whether it is missing", "asks whether it is missing"]
 
@@ -310,10 +452,26 @@ def test_a_threshold_parts_what_it_should() -> None:
 def test_lines_keep_to_the_width(fitted: dict[str, Any]) -> None:
     rules = read_rules(fitted["a forest"], X[NEW], Y[NEW])
     assert max(map(len, rules.to_text(width=60).splitlines())) <= 60
+    narrowest = rules.to_text(width=1).splitlines()
+    assert 24 < max(map(len, narrowest)) <= 24 + 2 * rules.n_questions + 2
     assert rules.to_markdown().count("\n") == 3 + len([*steps(rules)])
     record = rules.record()
     assert record["rules"]["examples"] == record["examples"] == 120
     assert sum(leaf["examples"] for leaf in leaves(record["rules"])) == 120
+
+
+@pytest.mark.parametrize(
+    ("n_missed", "n_strays", "fact"),
+    [
+        (0, 0, None),
+        (2, 0, "the condition holds for 5 of these"),
+        (0, 1, "the condition holds for 7 of these and for 1 other"),
+        (1, 3, "the condition holds for 6 of these and for 3 others"),
+    ],
+)
+def test_what_a_condition_misses_is_a_fact(n_missed: int, n_strays: int, fact: str | None) -> None:
+    step = Step(((),), 7, 1.0, answer="ill", probability=1.0, n_missed=n_missed, n_strays=n_strays)
+    assert next(sentences(step, SELLER))[2].facts == ("7 examples, paid 1.00", *filter(None, [fact]))
 
 
 @pytest.mark.parametrize("name", [pytest.param("a tree", marks=pytest.mark.slow), "a cascade"])

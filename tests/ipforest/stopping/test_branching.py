@@ -9,6 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import proofs
 from ipforest import BranchingCascade, BranchingStages, FeatureCosts, NestedCascade, datasets
 from ipforest.ensemble.forest import Forest
+from ipforest.session import Seller
+from ipforest.stopping.branching import Planner, reaching
 from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.optimal_stopping import OptimalStopping
 from ipforest.stopping.stages import END
@@ -75,6 +77,30 @@ def test_local_importance_is_importance_on_average() -> None:
         forest = kind(1, max_features=0.5, bootstrap=False, random_state=0).fit(X[TRAINED], Y[TRAINED])
         mean = local_importance(Forest.from_sklearn(forest), X[TRAINED].astype(np.float32)).mean(axis=0)
         np.testing.assert_allclose(mean / mean.sum(), forest.feature_importances_)
+
+
+@pytest.mark.parametrize(
+    ("prices", "settings", "expected"),
+    [
+        ([1, 1, 1, 1], (8, 5), [(0,), (0, 1), (0, 2), (0, 1, 3), (0, 2, 3), (0, 1, 2, 3)]),
+        ([1, 6, 1, 1], (8, 5), [(0,), (0, 3), (0, 2), (0, 1, 3), (0, 2, 3), (0, 1, 2, 3)]),
+        ([1, 1, 1, 1], (1, 5), [(0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)]),
+        ([1, 1, 1, 1], (8, 21), [(0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)]),
+    ],
+)
+def test_each_part_buys_what_tells_it_most_per_price(
+    prices: list[int], settings: tuple[int, int], expected: list[tuple[int, ...]]
+) -> None:
+    seller = Seller(FeatureCosts(prices), 0.0, None, tuple("abcd"), allow_missing=False)
+    X = np.repeat(np.eye(4)[[1, 0]], 20, axis=0)  # only the first feature tells the halves apart
+    worth = np.array([[9.0, 5, 0, 1]] * 20 + [[9.0, 0, 4, 1]] * 20)
+    worth[0, 3] = 15  # the largest of all, but not on average
+    plans = Planner(X, worth, seller, (1, 2, 3, 4), *settings).plans
+    assert [tuple(unit.index for unit in plan.units) for plan in plans] == [(), *expected]
+    for plan, rows in zip(plans, reaching(plans, X, seller), strict=True):
+        assert sorted(np.concatenate(plan.parts)) == rows.tolist()
+        assert (plan.router is None) == (np.unique(plan.following).size == 1)
+    assert plans[-1].following.tolist() == [END]
 
 
 @pytest.mark.slow

@@ -187,7 +187,7 @@ def test_the_exact_order_has_the_least_area_of_all(boosted: bool) -> None:
     assert greedy <= np.mean(list(areas.values()))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2, 5))
 def test_the_greedy_order_takes_what_lowers_the_loss_most_per_price_that_is_left(seed: int) -> None:
     rng = np.random.default_rng(seed)
     examples, labels = make_classification(120, 6, n_informative=4, n_classes=3, flip_y=0.3, random_state=seed)

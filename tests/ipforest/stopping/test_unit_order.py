@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ipforest import FeatureCosts, NestedCascade, NestedStages
+from ipforest import FeatureCosts, Forest, NestedCascade, NestedStages, PruningInstance, prune_path
+from ipforest._internal.examples import Labelled
 from ipforest.session import Seller
-from ipforest.stopping.unit_order import by_price, features_of_units, prices_left
+from ipforest.stopping.unit_order import by_price, features_of_units, order_units, prices_left
 
 
 def seller_of(costs: FeatureCosts) -> Seller:
@@ -64,7 +67,7 @@ def test_features_of_a_unit_follow_one_another_around(costs: FeatureCosts) -> No
         assert sorted(around) == np.flatnonzero(brings[:, costs.first_unit[feature]]).tolist()
 
 
-@pytest.mark.parametrize("order", ["importance", "path"])
+@pytest.mark.parametrize("order", ["importance", "path", "forward"])
 def test_what_tells_most_about_the_examples_of_most_weight_comes_first(order: str) -> None:
     random = np.random.default_rng(5)
     X, few = random.integers(0, 2, (600, 9)).astype(float), np.arange(600) % 4 == 0
@@ -73,3 +76,58 @@ def test_what_tells_most_about_the_examples_of_most_weight_comes_first(order: st
         stages = NestedStages(order=order)
         model = NestedCascade(DecisionTreeClassifier(random_state=0), stages=stages, random_state=0)
         assert model.fit(X, y, sample_weight=weight).units_[0].features == (first,)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_forward_and_importance_follow_their_definitions(regression: bool) -> None:
+    random = np.random.default_rng(1)
+    X = random.integers(0, 3, (160, 6)).astype(float)
+    y = (X[:, 0] + 2 * X[:, 1] * X[:, 4] > 3) * 1 + (X[:, 2] > 1)
+    costs = FeatureCosts([4, 2, 1, 0, 0, 0], [-1, 0, -1, 1, 1, -1], [1, 3])
+    seller, weight = seller_of(costs), random.integers(1, 4, 160).astype(float)
+    training, validation = (Labelled(X, y, weight).rows(rows) for rows in np.split(np.arange(160), 2))
+    tree = (DecisionTreeRegressor if regression else DecisionTreeClassifier)(max_depth=3, random_state=0)
+    fitted = clone(tree).fit(training.X, training.y, training.weight)
+    worth = fitted.feature_importances_ @ features_of_units(seller)
+    order = order_units("importance", tree, training, validation, seller)
+    assert order == by_price(seller, worth, (), 9)
+
+    def loss(columns: list[int]) -> float:
+        model = clone(tree).fit(training.X[:, columns], training.y, training.weight)
+        found = (
+            model.predict(validation.X[:, columns])[:, None]
+            if regression
+            else model.predict_proba(validation.X[:, columns])
+        )
+        truth = validation.y[:, None] if regression else validation.y[:, None] == model.classes_
+        return float(np.average(np.square(found - truth).sum(axis=1), weights=validation.weight))
+
+    order, columns = order_units("forward", tree, training, validation, seller), [5]
+    assert {unit.features for unit in order} == {(0,), (1,), (2,), (3, 4)}
+    for place, taken in enumerate(order):
+        scores = {}
+        for unit in order[place:]:
+            gain = loss(columns) - loss([*columns, *unit.features])
+            price = seller.price_after(unit, order[:place])
+            scores[unit] = gain / price if gain > 0 else gain * price
+        assert scores[taken] == pytest.approx(max(scores.values()))
+        columns += taken.features
+
+
+def test_on_the_path_a_unit_is_worth_as_long_as_its_acquisitions_stay() -> None:
+    random = np.random.default_rng(2)
+    X = random.integers(0, 3, (160, 6)).astype(float)
+    y = (X[:, 0] + 2 * X[:, 1] * X[:, 4] > 3) * 1 + (X[:, 2] > 1)
+    costs = FeatureCosts([5, 1, 2, 0, 0, 0], [-1, 0, -1, 1, 1, -1], [1, 4])
+    seller = seller_of(costs)
+    training, validation = (Labelled(X, y, np.ones(160)).rows(rows) for rows in np.split(np.arange(160), 2))
+    grown = RandomForestClassifier(50, min_samples_leaf=5, random_state=0).fit(training.X, training.y)
+    path = prune_path(PruningInstance.from_forest(Forest.from_sklearn(grown), validation.X, costs))
+    longest = np.zeros((80, costs.n_units))
+    for below, lam in pairwise([0, *path.breakpoints]):
+        pruned = Forest.from_sklearn(grown).prune(path.pruning((below + lam) / 2))
+        longest[seller.units_of(pruned.feature_usage(validation.X) > 0)] = float(lam)
+    worth = longest.sum(axis=0) * costs.float_unit_costs
+    order = order_units("path", grown, training, validation, seller)
+    assert order == by_price(seller, worth, (), 9)
+    assert order != by_price(seller, longest.sum(axis=0), (), 9)

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from wards import clinic_model, ward_of
 
 from ipforest import BudgetedPipeline, BudgetPrune, FeatureCosts
+from ipforest.session import Unit
 from ipforest.ward.page import HEADERS, _shown, create_app
 from ipforest.ward.patients import Ward
 
@@ -108,6 +109,7 @@ def test_of_a_mixture_each_patient_is_asked_what_the_drawn_model_asks(model: Bud
 def test_it_asks_until_it_answers_as_a_session_does(page: Page, model: BudgetedPipeline) -> None:
     number, asked = page.admit("Ada"), []
     while fields := page.asked(number):
+        assert f"order {', '.join(fields)}" in page.get().text
         asked += fields
         assert page.enter(number, VALUES).status_code == 303
     session = page.ward.patients[number].session
@@ -117,6 +119,7 @@ def test_it_asks_until_it_answers_as_a_session_does(page: Page, model: BudgetedP
     assert f"Paid: {session.paid:.2f}" in html
     assert f"{100 * session.probabilities[session.answer]:.0f}%" in html
     assert "Nothing more is needed." in html
+    assert f"answer: {session.answer}" in page.get().text
     assert [re.sub("&#39;", "'", row) for row in re.findall(r'<tr><th scope="row">([^<]+)</th><td>', html)][
         -len(asked) :
     ] == asked
@@ -130,6 +133,8 @@ def test_it_says_what_to_order_for_how_much_and_why(page: Page) -> None:
     html = page.get(f"patients/{number}").text
     assert f"costs {session.price:.2f}" in html
     assert "Why: " in html
+    choices = re.findall(r'type="radio" name="state-\d+" value="(\w+)"( checked)?', html)
+    assert choices == [("result", " checked"), ("absent", ""), ("missing", "")]
     assert session.reason in html.replace("&#39;", "'")
 
 
@@ -163,6 +168,20 @@ def test_forms_of_another_tab_or_sent_twice_change_nothing(page: Page) -> None:
     assert "Nothing was changed" in page.get(f"patients/{number}").text
 
 
+@pytest.mark.parametrize("state", ["absent", "missing"])
+def test_choices_of_another_tab_or_sent_twice_change_nothing(page: Page, state: str) -> None:
+    number = page.admit()
+    choice = {f"state-{field.split('-')[1]}": state for field in page.asked(number).values()}
+    while page.asked(number):
+        page.enter(number, VALUES)
+        before = page.ward.patients[number].session.to_json()
+        page.post(f"patients/{number}", choice)
+        assert "Nothing was changed" in page.get(f"patients/{number}").text
+        assert page.ward.patients[number].session.to_json() == before
+    page.post(f"patients/{number}")
+    assert "Nothing was changed" in page.get(f"patients/{number}").text
+
+
 def test_what_could_not_be_had_is_not_charged_and_what_was_done_is(page: Page) -> None:
     number = page.admit()
     while page.ward.patients[number].session.price == 0:
@@ -171,6 +190,10 @@ def test_what_could_not_be_had_is_not_charged_and_what_was_done_is(page: Page) -
     line = page.ward.patients[number].session.ledger[-1]
     assert (line.charged, line.price) == (False, 0)
     assert "could not be had" in page.get(f"patients/{number}").text
+    before = page.ward.patients[number].session.to_json()
+    page.enter(number, VALUES)
+    page.undo(number)
+    assert page.ward.patients[number].session.to_json() == before
 
 
 def test_done_without_a_result_is_charged(page: Page) -> None:
@@ -316,6 +339,29 @@ def test_what_is_known_is_free_and_a_limit_is_kept(page: Page) -> None:
         answer = page.refused(page.post("patients", {"name": "Eve", **typed}))
         assert message in answer.text
         assert 'value="Eve"' in answer.text
+
+
+def test_what_is_typed_is_read_as_cells(model: BudgetedPipeline) -> None:
+    columns, both = ward_of(model).columns, Unit(0, "both", (1, 0))
+    assert columns.name(both) == "age, pain"
+    for line, texts in {
+        '40, "strong"': ["40", "strong"],
+        "4 o'clock": ["4", "o'clock"],
+        "?": ["?", "?"],
+        "NA": ["NA", "NA"],
+    }.items():
+        assert columns.parted(both, line) == texts
+    assert columns.parted(Unit(1, "age", (1,)), "4 0") == ["4 0"]
+    with pytest.raises(ValueError, match=r"^age, pain: expected 2 values with blanks between them, .* got 3"):
+        columns.parted(both, "1 2 3")
+    assert columns.answer(both, ["40", "strong"]) == ({1: 40, 0: "strong"}, True)
+    assert columns.answer(both, ["?", ""]) == ({1: None, 0: None}, False)
+    cells, is_charged = columns.answer(both, ["NA", "?"])
+    assert (str(cells[1]), cells[0], is_charged) == ("nan", None, True)
+    assert columns.known(["age=40", "pain=mild"]) == {1: 40, 0: "mild"}
+    for pairs, message in ((["age"], "got 'age'"), (["a=3"], "got 'a=3'"), (["age=1", "age=2"], "one value of age")):
+        with pytest.raises(ValueError, match=f"^--known: expected .*{message}"):
+            columns.known(pairs)
 
 
 def test_large_numbers_are_written_without_a_power_of_ten() -> None:
