@@ -82,8 +82,11 @@ def run(options: Arguments) -> int:
     for data in dict.fromkeys(row["data"] for row in result.rows):
         rows = [row for row in result.rows if row["data"] == data]
         print(f"{_title(data)}: {measure}\n{records_to_text(_pivot(rows, _error))}\n")
-        compared = [row for row in rows if row["method"] != "best of others"]
-        print(f"{_title(data)}: less the best of others, points\n{records_to_text(_pivot(compared, _difference))}\n")
+        compared = [row for row in rows if row["method"] != "best of others" and row["difference"] is not None]
+        if compared:
+            print(
+                f"{_title(data)}: less the best of others, points\n{records_to_text(_pivot(compared, _difference))}\n"
+            )
     behind = [
         {"method": method, "reference": reference} | losses(result.rows, method, prefix)
         for method in (*OURS, "best of ours")

@@ -14,6 +14,7 @@ from ipforest.experiments.frontier_summary import (
     OTHERS,
     REFERENCES,
     STANDARD_ERRORS,
+    is_behind,
     losses,
     mean_ranks,
 )
@@ -101,7 +102,8 @@ def _headline(
     """Compare ours with each reference: relative areas, sets on which they are smaller, budgets that are lost."""
     for method in COMPARED:
         for prefix, reference in REFERENCES.items():
-            lines = [areas[data, method] for data in data_sets if {(data, method), (data, reference)} <= areas.keys()]
+            lines = [areas[data, method] for data in data_sets if (data, method) in areas]
+            lines = [line for line in lines if line[f"{prefix}difference"] is not None]
             if lines:
                 lost = losses(rows, method, prefix)
                 mean = areas.get((ALL, method), lines[0])
@@ -145,8 +147,7 @@ def _behind(rows: Sequence[Record]) -> str:
         }
         for prefix, reference in REFERENCES.items()
         for row in rows
-        if row["budget"] != AREA and row["seeds"] > 1
-        if row[f"{prefix}difference"] > STANDARD_ERRORS * row[f"{prefix}difference_se"]
+        if row["budget"] != AREA and row["seeds"] > 1 and is_behind(row, prefix)
     ]
     return records_to_markdown(found) if found else "None."
 
@@ -170,6 +171,8 @@ def _by_method(
 
 
 def _told(row: Record, name: str, digits: int = 1) -> str:
+    if row[name] is None:
+        return ""
     spread = f" ± {row[f'{name}_se']:.{digits}f}" if row["seeds"] > 1 or row["data"] == ALL else ""
     return f"{row[name]:+.{digits}f}{spread}"
 

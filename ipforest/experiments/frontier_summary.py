@@ -121,6 +121,13 @@ def _known_mean(values: Sequence[float | None]) -> float | None:
     return _mean(known) if len(known) == len(values) else None
 
 
+def _known_mean_and_error(name: str, values: Sequence[float | None]) -> Record:
+    """Average with the standard error, or None where there is nothing to average, or something is not known."""
+    known = [value for value in values if value is not None]
+    is_known = known and len(known) == len(values)
+    return mean_and_error(name, known) if is_known else dict.fromkeys((name, f"{name}_se"))
+
+
 def simultaneous_standard_errors(n_seeds: int, n_budgets: int) -> float | None:
     """Return how many paired standard errors a difference must exceed to count at some one of several budgets.
 
@@ -139,6 +146,7 @@ def summarise(records: list[Record]) -> list[Record]:
     Errors are in per cent; ``difference`` is to the best of others, seed by seed, ``relative`` the same in per cent of
     it, and ``difference_low`` the lower end of an interval that holds at all budgets of a data set together: above 0
     it is a loss. The columns that begin with ``stopped_`` and ``mixed_`` are differences to the stronger `REFERENCES`.
+    All these are None where none of the others was run.
     ``auc``, ``log_loss`` and ``regret`` are those of `OF_CHOSEN`, None where a probability is not known.
     ``rank`` is the mean rank among the methods, 1 the best, and ``seconds`` the mean processor time of training. Rows
     of the data set `ALL` are means over the data sets that all methods finished, their standard errors those over
@@ -168,23 +176,29 @@ def summarise(records: list[Record]) -> list[Record]:
                 }
                 for prefix, (apart, relative) in compared.items():
                     needed = simultaneous_standard_errors(len(apart), 1 if budget == AREA else len(budgets))
-                    row |= mean_and_error(f"{prefix}difference", apart[:, place])
+                    row |= _known_mean_and_error(f"{prefix}difference", apart[:, place].tolist())
                     mean, spread = row[f"{prefix}difference"], row[f"{prefix}difference_se"]
                     row[f"{prefix}difference_low"] = None if needed is None else mean - needed * spread
-                    row |= mean_and_error(f"{prefix}relative", relative[:, place])
+                    row |= _known_mean_and_error(f"{prefix}relative", relative[:, place].tolist())
                 rank = float(ranks[method][place]) if method in ranks else 0.0
                 rows.append({**row, **chosen[budget], "rank": rank, "seconds": seconds})
     return rows + _over_all(rows)
 
 
 def _apart(runs: Runs, reference: Runs) -> tuple[Array, Array]:
-    """Subtract a reference seed by seed, in points and in per cent of it; zeros where there is none."""
+    """Subtract a reference seed by seed, in points and in per cent of it; no rows where there is none."""
     shared = sorted(runs.keys() & reference.keys())
     if not shared:
-        nothing = np.zeros((1, len(next(iter(runs.values()))[0]) + 1))
+        nothing = np.empty((0, len(next(iter(runs.values()))[0]) + 1))
         return nothing, nothing
     own, others = (_with_area(np.array([line[seed][1] for seed in shared])) for line in (runs, reference))
     return own - others, 100 * (own - others) / np.maximum(others, TINY)
+
+
+def is_behind(row: Record, prefix: str = "") -> bool:
+    """Tell whether a method is behind a reference, if there is one, by two paired standard errors."""
+    apart = row[f"{prefix}difference"]
+    return apart is not None and bool(apart > STANDARD_ERRORS * row[f"{prefix}difference_se"])
 
 
 def losses(rows: Sequence[Record], method: str, prefix: str = "") -> dict[str, int]:
@@ -204,10 +218,15 @@ def losses(rows: Sequence[Record], method: str, prefix: str = "") -> dict[str, i
         Budgets of all data sets, those at which the method is behind by two standard errors, and those at which it is
         so by more than chance explains at any budget of the data set.
     """
-    lines = [row for row in rows if row["method"] == method and row["budget"] != AREA and row["seeds"] > 1]
+    lines = [
+        row
+        for row in rows
+        if row["method"] == method and row["budget"] != AREA and row["seeds"] > 1
+        if row[f"{prefix}difference"] is not None
+    ]
     return {
         "budgets": len(lines),
-        "by two se": sum(row[f"{prefix}difference"] > STANDARD_ERRORS * row[f"{prefix}difference_se"] for row in lines),
+        "by two se": sum(is_behind(row, prefix) for row in lines),
         "simultaneously": sum((row[f"{prefix}difference_low"] or 0) > 0 for row in lines),
     }
 
@@ -230,7 +249,7 @@ def _over_all(rows: Sequence[Record]) -> list[Record]:
             **{
                 name: value
                 for measure in measures
-                for name, value in mean_and_error(measure, [lines[data][measure] for data in data_sets]).items()
+                for name, value in _known_mean_and_error(measure, [lines[data][measure] for data in data_sets]).items()
             },
             **{f"{prefix}difference_low": None for prefix in REFERENCES},
             **{measure: _known_mean([lines[data][measure] for data in data_sets]) for measure in OF_CHOSEN},

@@ -154,6 +154,24 @@ def test_areas_and_ranks_are_averaged_over_data_sets() -> None:
     assert frontier_summary.mean_ranks(frontier_summary.summarise(records)) is None
 
 
+def test_nothing_is_said_of_differences_to_others_that_were_not_run(tmp_path: Path, capsys: Any) -> None:
+    records = [
+        {**record("BudgetBoost", seed, budget, 0.2, 0.3), "data": data}
+        for data in ("set 0", "set 1")
+        for seed in (0, 1)
+        for budget in (1.0, 2.0)
+    ]
+    rows = frontier_summary.summarise(records)
+    assert {row["data"] for row in rows} == {"set 0", "set 1", ALL}
+    for row in rows:
+        assert {value for name, value in row.items() if "difference" in name or "relative" in name} == {None}
+    assert frontier_summary.losses(rows, "BudgetBoost")["budgets"] == 0
+    assert main(["frontier", "iris", "--methods", "BudgetLinear", "--seeds", "2", "--out", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "iris, within budgets: test error" in told
+    assert "best of others" not in told
+
+
 def test_budgets_go_from_two_cheap_units_to_most_of_all() -> None:
     budgets = frontier.budgets_for(FeatureCosts([0, 1, 4, 5], groups=[-1, -1, 0, -1], group_fees=[10]))
     assert budgets[0] == 2
