@@ -84,6 +84,46 @@ def test_models_with_other_links_are_not_read_where_they_are_sure(loss: str, n_c
     assert read_linear(model) is None
 
 
+class Shy(LogisticRegression):
+    """Is less sure than its weights say."""
+
+    def predict_proba(self, X: Any) -> Any:
+        return (1 + super().predict_proba(X)) / (1 + len(self.classes_))
+
+
+def test_what_answers_otherwise_than_its_weights_is_not_read() -> None:
+    assert read_linear(make_pipeline(StandardScaler(), Shy()).fit(X, Y)) is None
+
+
+def test_an_imputer_that_leaves_out_a_column_is_not_read() -> None:
+    empty = np.column_stack([np.full(Y.size, np.nan), X])
+    kept = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), Ridge()).fit(empty, Y)
+    linear = read_linear(kept)
+    assert linear is not None
+    np.testing.assert_allclose(linear.mean_answers(empty)[:, 0], kept.predict(empty))
+    with pytest.warns(UserWarning, match="without any observed values"):
+        left_out = make_pipeline(SimpleImputer(), StandardScaler(), Ridge()).fit(empty, Y)
+    assert read_linear(left_out) is None
+
+
+def test_what_nothing_fills_in_counts_as_the_mean_of_the_scaler_or_0() -> None:
+    nothing = np.full((1, 4), np.nan)
+    for scaler, instead in ((StandardScaler(), X.mean(axis=0)), (StandardScaler(with_mean=False), np.zeros(4))):
+        model = make_pipeline(scaler, Ridge()).fit(X, Y)
+        linear = read_linear(model)
+        assert linear is not None
+        np.testing.assert_allclose(linear.mean_answers(nothing)[:, 0], model.predict(instead[None]))
+
+
+def test_narrow_numbers_are_rounded_first() -> None:
+    third, wide = np.array([[0, 1 / 3]]), marks_and_a_number()
+    narrow = replace(wide, narrow=True)
+    assert narrow.mean_answers(third) == wide.mean_answers(third.astype(np.float32).astype(np.float64))
+    assert narrow.mean_answers(third) != wide.mean_answers(third)
+    pair = [(wide, np.arange(2)), (narrow, np.arange(2)), (None, np.arange(2))]
+    assert LinearFunctions.joined(pair).narrow.tolist() == [False, True, False]
+
+
 def test_models_that_are_not_fitted_or_not_finite_are_not_read() -> None:
     assert read_linear(LogisticRegression()) is None
     fitted = LogisticRegression(max_iter=1000).fit(X, Y)
@@ -149,6 +189,10 @@ def test_joined_models_keep_their_columns_and_margins() -> None:
         ({"category": np.array([0, 3, -2])}, "^spread, category: "),
         ({"link": "multinomial logit"}, "^link: expected one of .* that fits 1 margins"),
         ({"link": "probit"}, "^link: "),
+        ({"link": "logit", "weight": np.ones((3, 2)), "intercept": np.ones(2)}, "^link: expected .* fits 2 margins"),
+        ({"weight": np.ones((3, 0)), "intercept": np.ones(0)}, "^link: expected .* fits 0 margins"),
+        ({"feature": np.array([0, 0, -1])}, "^feature: expected numbers from 0 to 1"),
+        ({"intercept": np.array([np.inf])}, "^intercept: expected finite numbers"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(changed: dict[str, Any], message: str) -> None:

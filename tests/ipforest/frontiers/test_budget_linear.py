@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from ipforest import (
@@ -17,6 +17,7 @@ from ipforest import (
     BudgetLinearRegressor,
     FeatureCosts,
     NestedCascade,
+    RunSettings,
 )
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.linear import NUMBER, LinearModel
@@ -83,15 +84,21 @@ def test_gains_of_classes_are_no_more_than_the_likelihood_rises_by(n_classes: in
 def test_gains_of_what_comes_together_are_what_the_squared_error_falls_by(known: list[int]) -> None:
     """Copies tell no more than one of them; a category has several marks."""
     place = np.digitize(X[:, 3], [-0.03, 0.01, 0.05])
-    table, marks = np.column_stack([X[:, :3], place, X[:, 4:6], X[:, 4]]), np.eye(4)[place]
+    table, marks = np.column_stack([X[:, :3], place, X[:, 4:6], X[:, 4], X[:, 6:8]]), np.eye(4)[place]
     data = _Terms.of(labelled(table, TARGETS), (3,), Regression())
-    unit_of = np.array([0, 1, 2, 3, 4, 4, 4])
-    gains = data.gains(data.fitted(np.array(known, dtype=np.int64), TINY), TINY, unit_of, 6)
+    unit_of = np.array([0, 1, 2, 3, 4, 4, 4, 5, 5])
+    gains = data.gains(data.fitted(np.array(known, dtype=np.int64), TINY), TINY, unit_of, 7)
     nothing = np.zeros((TARGETS.size, 1))
-    own = [X[:, [0]], X[:, [1]], X[:, [2]], marks, X[:, [4, 5]], nothing]
+    own = [X[:, [0]], X[:, [1]], X[:, [2]], marks, X[:, 4:6], X[:, 6:8], nothing]
     weight, before = np.ones(TARGETS.size), np.hstack([nothing, *(own[unit] for unit in known)])
     fallen = [sum_of_squares(before, weight) - sum_of_squares(np.hstack([before, each]), weight) for each in own]
     np.testing.assert_allclose(gains, fallen, rtol=1e-5, atol=1e-3)
+
+
+def test_a_number_that_is_the_same_in_all_that_counts_is_no_term() -> None:
+    weight = np.r_[np.zeros(9), np.ones(TARGETS.size - 9)]
+    table = np.column_stack([weight, X[:, 2]])
+    assert _Terms.of(labelled(table, TARGETS, weight), (), Regression()).feature.tolist() == [1]
 
 
 @pytest.mark.parametrize("alpha", [5e-324, 1e-20, 1.7e308])
@@ -144,6 +151,36 @@ def test_categories_are_marks_as_of_one_hot_columns() -> None:
     np.testing.assert_allclose(
         model.predict_proba(unknown), model.predict_proba(frame.assign(word=pd.Categorical([None] * len(frame))))
     )
+
+
+@pytest.mark.parametrize("classify", [True, False])
+def test_each_stage_is_scikit_learns_model_of_scaled_numbers_and_marks(classify: bool) -> None:
+    """With weights, of which only ratios count; a rare category and gaps have no mark, a missing number is the mean."""
+    frame, y = words(300)
+    rng = np.random.default_rng(5)
+    frame.loc[:3, "word"], frame.loc[::11, "word"] = "s", None
+    frame["word"] = frame["word"].mask((frame["word"] == "s") & (frame.index > 3))
+    frame["number"] = (1000 * frame["number"]).astype(np.float32).mask(rng.random(300) < 0.2)
+    weight = rng.integers(1, 5, 300)
+    kind, targets = (BudgetLinear, y) if classify else (BudgetLinearRegressor, y + frame["noise"])
+    model = kind(0.5, stopping=()).fit(frame, targets, frame, targets, sample_weight=weight)
+    same = kind(0.5, stopping=()).fit(frame, targets, frame, targets, sample_weight=1024 * weight)
+    np.testing.assert_array_equal(model.predict(frame), same.predict(frame))
+    numbers = model.categories_.numbers(frame).to_numpy(dtype=np.float32).astype(np.float64)
+    n_terms = []
+    for stage in policy_of(model).stages:
+        columns = [np.empty((300, 0))]
+        for feature in stage.features.tolist():
+            x = numbers[:, [feature]]
+            scaled = StandardScaler().fit(x, sample_weight=weight).transform(x)
+            columns.append(np.nan_to_num(scaled) if feature else x == [0, 1, 2])
+        terms = np.hstack(columns) if stage.features.size else np.zeros((300, 1))
+        fitted = LogisticRegression(C=2, tol=1e-8, max_iter=1000) if classify else Ridge(0.5)
+        fitted.fit(terms, targets, weight / weight.mean())
+        expected = fitted.predict_proba(terms) if classify else fitted.predict(terms)[:, None]
+        np.testing.assert_allclose(stage.outputs(numbers, None), expected, atol=2e-3)
+        n_terms.append(terms.shape[1])
+    assert sorted(n_terms)[-1] == 5
 
 
 def test_rare_categories_have_no_mark() -> None:
@@ -218,6 +255,14 @@ def test_the_front_end_has_it_and_names_it() -> None:
     assert {member.source for member in model.members_} >= {"BudgetLinear"}
     names = [type(each).__name__ for each in BudgetedClassifier()._chosen_from]
     assert names == ["BudgetBoost", "BudgetForest", "BudgetLinear"]
+
+
+def test_nothing_follows_the_only_model_where_time_is_over() -> None:
+    alone = BudgetedClassifier([BudgetLinear()], run=RunSettings(time_limit=0), random_state=0).fit(TUMOURS, LABELS)
+    assert alone.left_out_ == ()
+    first = BudgetedClassifier([BudgetLinear(), BudgetForest(3)], run=RunSettings(time_limit=0), random_state=0)
+    with pytest.warns(UserWarning, match="left out what follows BudgetLinear: BudgetForest$"):
+        first.fit(TUMOURS, LABELS)
 
 
 def test_a_front_end_may_hold_out_the_latest_examples() -> None:
