@@ -17,6 +17,8 @@ from ipforest.walks import STAGED, RuleTables
 
 __all__ = ["OptimalStopping", "StagedRule", "quantile_cuts"]
 
+ROUNDING = 2.0**-40
+"""Bins begin below a signal by so much of it: it may be that of many, and have other last bits in an export."""
 TIE = 1e-9
 """How much less keen than the least sure example of a bin the surest one may be, about, as a share of the lambda at
 which everything costs as much as the largest loss."""
@@ -176,8 +178,9 @@ def quantile_cuts(ranked: FloatArray, n_bins: int, cuts: FloatArray) -> int:
         place = number / n_bins * (ranked.size - 1)
         below = int(place)
         cut = ranked[below] + (place - below) * (ranked[below + 1] - ranked[below])
-        if cut > last:
-            cuts[n_cuts] = last = cut
+        rounded = cut - ROUNDING * abs(cut)
+        if rounded > last:
+            cuts[n_cuts], last = rounded, cut
             n_cuts += 1
     return n_cuts
 

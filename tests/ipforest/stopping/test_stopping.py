@@ -15,7 +15,7 @@ from ipforest import EarlyExit, FeatureCosts
 from ipforest.ensemble.libraries import write
 from ipforest.stopping.certified_stopping import CertifiedStopping
 from ipforest.stopping.nested import NestedCascade
-from ipforest.stopping.optimal_stopping import TIE, OptimalStopping
+from ipforest.stopping.optimal_stopping import TIE, OptimalStopping, quantile_cuts
 from ipforest.stopping.paths import StoppingPaths
 from ipforest.stopping.rules import (
     Curve,
@@ -267,6 +267,13 @@ def test_bins_are_of_equally_many_examples_unless_signals_are_equal() -> None:
         keen, _ = rule.keenness(np.zeros(12, dtype=np.int64), signal[:, 0], np.zeros(12, dtype=np.int64))
         assert rule.tie == TIE / 4  # a fourth is the next power of two above 1 / 7, the loss per price and signal
         np.testing.assert_array_equal(keen, rule.lambdas[0][bins] - rule.tie * signal[:, 0])
+
+
+def test_signals_of_many_are_in_one_bin_however_their_last_bits_are() -> None:
+    cuts, below = np.empty(2), np.nextafter(0.3, 0)
+    assert quantile_cuts(np.array([0.1, 0.3, 0.3, 0.3]), 3, cuts) == 1
+    assert np.searchsorted(cuts[:1], [0.1, below, 0.3], side="right").tolist() == [0, 1, 1]
+    assert quantile_cuts(np.array([below, 0.3, 0.3]), 2, cuts) == 0
 
 
 @pytest.mark.parametrize("factor", [2.0**-50, 2.0**50])
