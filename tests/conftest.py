@@ -37,6 +37,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_runtest_setup(item):
+    """Leave to another run what is asked to begin no more: a machine of half the speed has no time for all."""
     until = item.config.getoption("--until")
     if until is not None and time.time() > until:
         pytest.skip("no time is left")

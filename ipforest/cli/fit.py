@@ -231,17 +231,14 @@ def _untrained(options: Arguments, budget: Fraction | None, class_costs: dict[st
     from ipforest.learners.forest_pruner import PruningSettings
 
     common = {"budget": budget, "max_cost": exact_number(options.max_cost, "max-cost"), "random_state": options.seed}
-    run = RunSettings(options.time_limit, verbose=not options.json)
-    is_pruned = options.estimator == PRUNED
-    members = None
-    if options.estimator in MEMBERS:
-        members = [getattr(ipforest, options.estimator + ("Regressor" if options.regression else ""))()]
-    if options.regression and not is_pruned:
-        return BudgetedRegressor(members, n_jobs=-1, run=run, scoring=options.scoring, **common)
-    common["class_costs"] = class_costs
     common["scoring"] = TOTAL_COST.replace("-", " ") if options.scoring == TOTAL_COST else options.scoring
-    if not is_pruned:
-        return BudgetedClassifier(members, n_jobs=-1, run=run, **common)
+    if class_costs is not None:
+        common["class_costs"] = class_costs
+    if options.estimator != PRUNED:
+        ending, front_end = ("Regressor", BudgetedRegressor) if options.regression else ("", BudgetedClassifier)
+        alone = [getattr(ipforest, options.estimator + ending)()] if options.estimator in MEMBERS else None
+        run = RunSettings(options.time_limit, verbose=not options.json)
+        return front_end(alone, n_jobs=-1, run=run, **common)
     given = {name: getattr(options, name) for name in OF_PRUNED}
     chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
     limit = SEARCH_SECONDS if options.time_limit is None else options.time_limit

@@ -117,8 +117,8 @@ def _regret(record: Record) -> float | None:
 
 def _known_mean(values: Sequence[float | None]) -> float | None:
     """Average, or None where one value is not known."""
-    known = [value for value in values if value is not None]
-    return _mean(known) if len(known) == len(values) else None
+    mean: float | None = _known_mean_and_error("mean", values)["mean"]
+    return mean
 
 
 def _known_mean_and_error(name: str, values: Sequence[float | None]) -> Record:

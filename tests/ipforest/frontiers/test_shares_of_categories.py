@@ -65,9 +65,6 @@ class Plans:
     def wanted(self) -> Any:
         return self.parts
 
-    def cascades(self, models: Any) -> Any:
-        raise NotImplementedError
-
 
 @pytest.mark.parametrize("task", [Classification(CLASSES[:2]), Regression()])
 def test_each_model_learns_from_its_own_examples_on_its_own_features(task: Task) -> None:
