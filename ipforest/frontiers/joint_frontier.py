@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -49,6 +50,8 @@ MOST_STOPPING_ROWS = 2000
 WORTH_OF_DOUBLING = 3
 """How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
 
+WORTH_OF_SEVERAL = 3
+"""How many fewer must be wrong with the best of an estimator's many ensembles, which is lucky, than with a single one."""
 
 FAR_CHEAPER = 0.6
 """An ensemble is not stopped where for such a share of its cost less is lost, by one validation example at least."""
@@ -63,7 +66,8 @@ class MemberFrontier(Frontier):
     - the losses along each rule's levels are replaced by the nearest ones that do not rise with cost (isotonic
       regression);
     - choices are compared by their loss less an allowance for what they spend, which grows by the same amount whenever
-      cost doubles. So a cheap lucky one is not taken for every budget above its cost.
+      cost doubles. So a cheap lucky one is not taken for every budget above its cost. An estimator that brings a
+      single ensemble next to many of others has an allowance, too.
 
     Parameters
     ----------
@@ -109,7 +113,9 @@ class MemberFrontier(Frontier):
         sizes = [part.size for part in costs]
         which, rule = np.repeat(numbers, sizes), np.repeat(places, sizes)
         cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
-        allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0))
+        sources = Counter(member.source for member in members)
+        single = np.array([len(sources) > 1 and sources[member.source] == 1 for member in members])
+        allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0)) + WORTH_OF_SEVERAL * single[which]
         unit = loss[np.lexsort((loss, cost))[0]] - loss.min() if scored else 1.0
         criterion = loss - unit * allowed / n_validation
         found = cls(cost, loss, which, rule, level, criterion=criterion)

@@ -245,8 +245,8 @@ class Grower:
         targets = loop.Targets(
             np.empty(0, np.int32),
             _weights(weights, examples),
-            np.ascontiguousarray(gradients),
-            np.ascontiguousarray(hessians),
+            np.ascontiguousarray(gradients, dtype=np.float64),
+            np.ascontiguousarray(hessians, dtype=np.float64),
         )
         return self._grow(examples, targets, 3, acquisition, seeds, X)
 

@@ -418,6 +418,21 @@ def test_who_spends_twice_as_much_may_lose_a_little_more() -> None:
     np.testing.assert_allclose(frontier.criterion, [0.4, 0.18, 0.179])
 
 
+def test_the_best_of_many_must_be_ahead_of_a_single_one_by_three_examples() -> None:
+    trees: Any = None
+    many = [Member(trees, 1, loss, (), "many") for loss in (0.3, 0.191, 0.4)]
+    single = Member(trees, 1, 0.2, (), "single")
+    for members, least in [
+        ([*many, single], 0.2),
+        ([*many, single._replace(loss=0.202)], 0.191),
+        ([*many, single, single._replace(loss=0.5)], 0.191),
+        ([many[0], single._replace(loss=0.301)], 0.3),
+        ([single, single._replace(loss=0.5, source="other")], 0.2),
+    ]:
+        frontier = MemberFrontier.of(members, cheapest=1, n_validation=300)
+        assert frontier.loss[frontier.within(1)] == least
+
+
 def test_leaves_of_a_forest_are_as_large_as_its_error_out_of_bag_favours() -> None:
     X, y = load_iris(return_X_y=True)
     noise = np.random.default_rng(0).permutation(y)
