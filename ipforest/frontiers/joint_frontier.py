@@ -50,8 +50,8 @@ MOST_STOPPING_ROWS = 2000
 WORTH_OF_DOUBLING = 3
 """How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
 
-WORTH_OF_SEVERAL = 3
-"""How many fewer must be wrong with the best of an estimator's many ensembles, which is lucky, than with a single one."""
+LUCK_OF_MANY = 3
+"""How many fewer validation examples the best of many ensembles must get wrong than a single one does."""
 
 FAR_CHEAPER = 0.6
 """An ensemble is not stopped where for such a share of its cost less is lost, by one validation example at least."""
@@ -115,7 +115,7 @@ class MemberFrontier(Frontier):
         cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
         sources = Counter(member.source for member in members)
         single = np.array([len(sources) > 1 and sources[member.source] == 1 for member in members])
-        allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0)) + WORTH_OF_SEVERAL * single[which]
+        allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0)) + LUCK_OF_MANY * single[which]
         unit = loss[np.lexsort((loss, cost))[0]] - loss.min() if scored else 1.0
         criterion = loss - unit * allowed / n_validation
         found = cls(cost, loss, which, rule, level, criterion=criterion)
