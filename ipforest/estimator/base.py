@@ -376,9 +376,9 @@ class FittedWithWeights(BudgetedEstimator):
             Held-out examples, on which stopping is learnt and everything is chosen; by default a part of X, or, for a
             model that is fitted, all of it.
         sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training the models, which take weights then, and, where examples of X are held
-            out, for a scorer, a calibration or a threshold. A `NestedCascade` orders its units, and stopping is learnt,
-            with each example counting once.
+            Weights of the examples in training the models, which take weights then, and in telling what is bought next;
+            where examples of X are held out, also for a scorer, a calibration or a threshold. Stopping is learnt with
+            each example counting once.
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out.
 
