@@ -165,6 +165,11 @@ class Sessions:
         return self._paid_units.paid[:, :-1].copy()
 
     @property
+    def seller(self) -> Seller:
+        """The names, prices and categories of what is bought."""
+        return self._seller
+
+    @property
     def n_samples(self) -> int:
         """Number of examples."""
         return self._wanted.size
