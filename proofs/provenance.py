@@ -11,6 +11,7 @@ model               fingerprint of the forest: structure, tests, values, counts
 examples            fingerprint of the examples that pay, as the forest compares them
 prices              fingerprint of the price list: prices, groups, fees
 loss, split_cost    how the instance counts errors and tests
+resolution          "path", if errors and prices are rounded where 64 bits need it
 pruning             fingerprint of the pruning that was taken
 budget              the budget it was taken for, if there was one
 max_cost            what no example may pay more than, if there was such a cap
@@ -35,7 +36,7 @@ from numpy.typing import NDArray
 
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import json_object
-from ipforest.instance import PruningInstance
+from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.results import BudgetResult, Pruning, PruningResult, Status
 from proofs.certificates.optimality import evaluate
 from proofs.certificates.path_file import PathCertificate
@@ -61,6 +62,7 @@ def provenance(
     result: Result | None = None,
     files: Iterable[Path] = (),
     max_cost: object | None = None,
+    resolution: str | None = None,
 ) -> dict[str, str]:
     """Describe what an instance and its pruning are made of, for `write_certificate` and `write_path_certificate`.
 
@@ -78,6 +80,8 @@ def provenance(
         Files written with the certificate.
     max_cost : number, optional
         The cap that was held.
+    resolution : {"path"}, optional
+        As `PruningInstance.from_forest` took it.
 
     Returns
     -------
@@ -90,6 +94,8 @@ def provenance(
         "loss": loss,
         "split_cost": str(nonnegative_fraction(split_cost, "split_cost")),
     }
+    if resolution is not None:
+        entries["resolution"] = resolution
     if result is not None:
         entries["pruning"] = fingerprint_of_pruning(result.pruning)
     if isinstance(result, BudgetResult):
@@ -163,11 +169,22 @@ def verify_origin(
         stated = certificate.provenance.get(name, found)
         if stated != found:
             return refuse(f"{name}: the certificate was made with {_short(stated)}, the one given is {_short(found)}")
-    again = PruningInstance.from_forest(forest, examples, costs, loss, split_cost=split_cost)
+    resolution = certificate.provenance.get("resolution")
+    if resolution not in (None, FITS_PATH):
+        return refuse(f"resolution: expected none or {FITS_PATH}, got {_short(resolution)}")
+    again = PruningInstance.from_forest(forest, examples, costs, loss, split_cost=split_cost, resolution=resolution)
     if again.fingerprint() != certificate.instance_sha256:
         return refuse("instance: the model, examples and prices given make another one than the certificate is about")
     split = f" and a split cost of {given['split_cost']}" if Fraction(given["split_cost"]) else ""
-    return accept(f"the model, examples and prices given make the instance, counted by {loss}{split}")
+    rounded = _rounding(again, costs)
+    return accept(f"the model, examples and prices given make the instance, counted by {loss}{split}{rounded}")
+
+
+def _rounding(instance: PruningInstance, costs: FeatureCosts) -> str:
+    """Say to which multiples the prices of an instance are rounded up, if they are."""
+    step = instance.cost_unit * instance.n_examples
+    paid = [costs.unit_costs[unit] for unit in np.unique(instance.acquisition_unit)]
+    return f", with prices rounded up to multiples of {step}" if any(price % step for price in paid) else ""
 
 
 def verify_result(certificate: Certificate, result: Result) -> Verdict:

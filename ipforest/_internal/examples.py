@@ -140,6 +140,17 @@ def largest_named(X: Any, names: Sequence[str] | None = None) -> Iterator[None]:
         raise ValueError(f"{problem} {where}") from None
 
 
+@contextmanager
+def numbered_labels() -> Iterator[None]:
+    """Say what to do where XGBoost refuses labels in the block, as they are not 0, 1, 2 and so on."""
+    try:
+        yield
+    except ValueError as problem:
+        if not str(problem).startswith("Invalid classes inferred"):
+            raise
+        raise ValueError(f"{problem}; number the labels: y = np.unique(y, return_inverse=True)[1]") from None
+
+
 def require_held(values: Array, dtype: npt.DTypeLike, name: str, columns: Sequence[Any] | None = None) -> None:
     """Refuse numbers that are infinite, or too large for the type in which a model compares them.
 

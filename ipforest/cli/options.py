@@ -256,17 +256,28 @@ class Problem:
     currency: str
     notes: tuple[str, ...]
 
+    def origin(self, **made: Any) -> dict[str, str]:
+        """Describe what the instance comes from, and what was made of it; see `proofs.provenance.provenance`."""
+        from ipforest.instance import FITS_PATH
+        from proofs.provenance import provenance
+
+        given = self.forest, self.X, self.costs, self.loss, self.split_cost
+        return provenance(*given, **made, resolution=FITS_PATH)
+
 
 def read_problem(options: Arguments) -> Problem:
-    """Read the forest, its examples and prices, and build the instance."""
-    from ipforest.instance import PruningInstance
+    """Read the forest, its examples and prices, and build the instance; say so where it counts prices coarsely."""
+    from ipforest.instance import FITS_PATH, PruningInstance
+    from ipforest.learners.forest_pruner import warn_of_rounded_prices
     from ipforest.losses import loss_for
 
     check_own_options(options)
     forest, X, costs, currency, notes = _of_data_set(options) if options.model is None else own_forest(options)
     loss = loss_for(options.loss, forest.is_classifier)
     make_kernels_ready(options)
-    instance = PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost)
+    instance = PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost, resolution=FITS_PATH)
+    with warnings_as_notes():
+        warn_of_rounded_prices(instance, costs)
     return Problem(forest, instance, X, costs, loss, options.split_cost, currency, tuple(notes))
 
 
@@ -344,8 +355,9 @@ def write_problem(problem: Problem, directory: Path) -> list[Path]:
 
     forest, instance = problem.forest, problem.instance
     arrays: dict[str, Any] = {"X": forest.checked_examples(problem.X)}
-    if forest.feature_names is not None:
-        arrays["feature_names"] = np.array(forest.feature_names)
+    names = forest.feature_names or problem.costs.feature_names
+    if names is not None:
+        arrays["feature_names"] = np.array(names)
     return [
         save_model(forest.to_sklearn(), directory / "model.skops"),
         write_file(directory / "examples.npz", lambda file: np.savez(file, **arrays)),

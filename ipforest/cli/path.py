@@ -54,7 +54,6 @@ def run(options: Arguments) -> int:
     from ipforest.path_search import PathSearch
     from ipforest.plotting import TradeoffDisplay
     from proofs.certificates.path_file import write_path_certificate
-    from proofs.provenance import provenance
 
     budget, directory = exact_number(options.budget, "budget"), out_directory(options)
     problem = read_problem(options)
@@ -75,8 +74,7 @@ def run(options: Arguments) -> int:
         write_text(directory / "path.json", path.to_json())
         write_figure(directory / "path.png", TradeoffDisplay.from_path(path, budget=budget).figure_)
         if path.is_complete:  # a coarse path has no flow to certify it
-            origin = provenance(problem.forest, problem.X, problem.costs, problem.loss, problem.split_cost)
-            write_path_certificate(directory / "path.cert", path, origin)
+            write_path_certificate(directory / "path.cert", path, problem.origin())
             (directory / UNFINISHED).unlink(missing_ok=True)
         elif file is not None and file.exists():
             print(f"ipforest: interrupted; the same command goes on from {directory / UNFINISHED}", file=sys.stderr)

@@ -92,7 +92,6 @@ def _write(
     from ipforest.tabular.model_files import save_model
     from proofs.certificates.path_file import write_path_certificate
     from proofs.certificates.pruning_file import write_certificate
-    from proofs.provenance import provenance
 
     files = [
         save_model(problem.forest.prune(result.pruning).to_sklearn(), directory / "pruned.skops"),
@@ -100,16 +99,8 @@ def _write(
         *write_problem(problem, directory),
     ]
     lines = [f"Wrote {', '.join(file.name for file in files)} to {directory}."]
-    origin = provenance(
-        problem.forest,
-        problem.X,
-        problem.costs,
-        problem.loss,
-        problem.split_cost,
-        result,
-        files,
-        exact_number(options.max_cost, "max-cost"),
-    )
+    cap = exact_number(options.max_cost, "max-cost")
+    origin = problem.origin(result=result, files=files, max_cost=cap)
     if problem.instance.n_triples > LARGE and not options.certificate:
         return [*lines, "The certificate of so large a problem is written with --certificate."]
     if isinstance(result, PruningResult):

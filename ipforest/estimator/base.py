@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray, one_line
 from ipforest._internal.callers import warn_caller
-from ipforest._internal.examples import FLOATS, Labelled, checked_weight, validated
+from ipforest._internal.examples import FLOATS, Labelled, checked_weight, numbered_labels, validated
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.words import as_given
 from ipforest.choosing.class_costs import TOTAL_COST, read_class_costs
@@ -181,7 +181,8 @@ class BudgetedEstimator(BudgetedModel):
         if X_val is None and labels is not None:
             groups_val = np.unique(labels[others], return_inverse=True)[1]
         given = Given(X, data, rows, others, sample_weight is not None, random, labels, groups_val)
-        self._train_and_choose(training, validation, given, **options)
+        with numbered_labels():
+            self._train_and_choose(training, validation, given, **options)
         return self
 
     def _rows_that_count(self, rows: IntArray, data: Labelled) -> IntArray:
@@ -376,9 +377,9 @@ class FittedWithWeights(BudgetedEstimator):
             Held-out examples, on which stopping is learnt and everything is chosen; by default a part of X, or, for a
             model that is fitted, all of it.
         sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training the models, which take weights then, and, where examples of X are held
-            out, for a scorer, a calibration or a threshold. A `NestedCascade` orders its units, and stopping is learnt,
-            with each example counting once.
+            Weights of the examples in training the models, which take weights then, and in telling what is bought next;
+            where examples of X are held out, also for a scorer, a calibration or a threshold. Stopping is learnt with
+            each example counting once.
         groups : array, shape (n_samples,), optional
             Examples of one group, such as those of one patient, are all trained on or all held out.
 

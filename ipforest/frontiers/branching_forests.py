@@ -87,7 +87,8 @@ class BranchingForests:
         support = max(MIN_SUPPORT, int(MIN_SUPPORT_SHARE * rows.size))
         worth = local_importance(forest, np.asarray(data.X[rows], dtype=np.float32)) @ features_of_units(seller)
         sizes = [size for size in stage_sizes(len(seller.paid_units())) if size <= MAX_UNITS]
-        self._plans = Planner(data.X[rows], worth, seller, sizes, MAX_BRANCHES, support, self._worth_among).plans
+        X, weight = data.X[rows], data.weight[rows]
+        self._plans = Planner(X, weight, worth, seller, sizes, MAX_BRANCHES, support, self._worth_among).plans
         self._sets = feature_sets([plan.units for plan in self._plans[1:]], seller)
 
     def _worth_among(self, rows: IntArray) -> FloatArray | None:

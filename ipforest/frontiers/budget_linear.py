@@ -156,6 +156,29 @@ def _drawn(training: Labelled, task: Task, random: Any) -> Labelled:
     return training.rows(rows)
 
 
+def _column(training: Labelled, feature: int) -> FloatArray:
+    return np.asarray(training.X[:, feature], dtype=np.float64)
+
+
+def _terms_of(x: FloatArray, weight: FloatArray, is_category: bool) -> list[tuple[float, float, float]]:
+    """List the terms of a column: category, mean and spread, as in `LinearModel`."""
+    known = (weight > 0) & ~np.isnan(x)
+    if is_category:
+        found, counts = np.unique(np.floor(x[known & (x >= 0)]), return_counts=True)
+        return [(category, 0.0, 1.0) for category in found[counts >= LEAST_MARKED].tolist()]
+    if not known.any() or np.ptp(x[known]) == 0:
+        return []
+    mean = np.average(x[known], weights=weight[known])
+    return [(NUMBER, mean, np.sqrt(np.average(np.square(x[known] - mean), weights=weight[known])))]
+
+
+def _values_of(x: FloatArray, category: float, mean: float, spread: float) -> FloatArray:
+    """Compute a term of the examples, shape (n_samples,)."""
+    if category == NUMBER:
+        return np.asarray(np.nan_to_num((x - mean) / spread))
+    return np.asarray((x >= category) & (x < category + 1), dtype=np.float64)
+
+
 class _Fitted(NamedTuple):
     """A model, the places of its terms, and what it does not tell: by example and output, by how much it is wrong."""
 
@@ -180,24 +203,19 @@ class _Terms:
     @classmethod
     def of(cls, training: Labelled, categories: Sequence[int], task: Task) -> Self:
         """Make a term of each number that is not always the same, and of each category that enough examples have."""
-        columns, terms, is_counted = [], [], training.weight > 0
-        for feature, x in enumerate(training.X.T.astype(np.float64)):
-            known = is_counted & ~np.isnan(x)
-            if feature in categories:
-                found, counts = np.unique(np.floor(x[known & (x >= 0)]), return_counts=True)
-                for category in found[counts >= LEAST_MARKED].tolist():
-                    columns.append((x >= category) & (x < category + 1))
-                    terms.append((feature, category, 0.0, 1.0))
-            elif known.any() and np.ptp(x[known]) > 0:
-                mean = np.average(x[known], weights=training.weight[known])
-                spread = np.sqrt(np.average(np.square(x[known] - mean), weights=training.weight[known]))
-                columns.append(np.nan_to_num((x - mean) / spread))
-                terms.append((feature, NUMBER, mean, spread))
-        values = np.column_stack([np.empty((training.y.size, 0)), *columns])
+        terms = [
+            (feature, *term)
+            for feature in range(training.X.shape[1])
+            for term in _terms_of(_column(training, feature), training.weight, feature in categories)
+        ]
+        values = np.empty((training.y.size, len(terms)))
+        for place, (feature, *term) in enumerate(terms):
+            values[:, place] = _values_of(_column(training, feature), *term)
         of, category, mean, spread = np.array(terms, dtype=np.float64).reshape(-1, 4).T
         numbers = of.astype(np.int64), category.astype(np.int64), mean, spread
-        squares = (training.weight[:, None] * np.square(values)).sum(axis=0)
-        return cls(training, task, values, *numbers, squares)
+        squares = np.square(values)
+        squares *= training.weight[:, None]
+        return cls(training, task, values, *numbers, squares.sum(axis=0))
 
     def fitted(self, features: IntArray, alpha: float) -> _Fitted:
         """Train a model on the terms of some features; a constant where there are none."""

@@ -19,6 +19,7 @@ from ipforest._internal.feature_names import column_names
 from ipforest._internal.rational import nonnegative_fraction, time_limit_seconds
 from ipforest._internal.words import as_given
 from ipforest.choosing.frontier import Frontier
+from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
 from ipforest.ensemble.sklearn_trees import AVERAGING, averaging_trees, unfrozen
@@ -172,27 +173,13 @@ class ForestPruner(AroundEstimator, PricedEstimator):
             self._choose()
         else:
             self._fit(X, y, sample_weight=sample_weight, groups=groups, hold_out=X_cost is None, X_cost=X_cost)
-        self._warn_of_rounded_prices()
+        warn_of_rounded_prices(self.instance_, self.costs_)
         self._warn_if_nothing_is_bought()
         return self
 
     def _ensemble(self) -> Any:
         """Take the ensemble, fitted or not, and require that its trees can be pruned."""
         return averaging_trees(self.estimator)
-
-    def _warn_of_rounded_prices(self) -> None:
-        """Warn where the whole path fits 64 bits only at prices that are clearly higher than those given."""
-        step, prices = self.instance_.cost_unit * self.instance_.n_examples, self.costs_.unit_costs
-        paid = [prices[unit] for unit in np.unique(self.instance_.acquisition_unit) if prices[unit]]
-        counted = {price: ceil(price / step) * step for price in paid}
-        raised = max(paid, key=lambda price: counted[price] / price, default=None)
-        if raised is not None and counted[raised] > MAX_RAISE * raised:
-            warn_caller(
-                f"feature_costs: prices are counted in multiples of {float(step):.6g}, rounded up, so that "
-                f"{float(raised):.6g} counts as {float(counted[raised]):.6g}: next to prices of up to "
-                f"{float(max(paid)):.6g} smaller multiples do not fit 64 bits; give lower prices to what is hardly "
-                "ever to be bought"
-            )
 
     def _warn_if_nothing_is_bought(self) -> None:
         whole = self.instance_.evaluate(self.instance_.unpruned)[1]
@@ -398,6 +385,21 @@ class ForestPruner(AroundEstimator, PricedEstimator):
 def _seen_by_none(data: Labelled, n_trees: int) -> Labelled:
     """Give examples that no tree was trained on the same weight for each tree."""
     return data._replace(weight=np.repeat(data.weight[:, None], n_trees, axis=1))
+
+
+def warn_of_rounded_prices(instance: PruningInstance, costs: FeatureCosts) -> None:
+    """Warn where the whole path fits 64 bits only at prices that are clearly higher than those given."""
+    step, prices = instance.cost_unit * instance.n_examples, costs.unit_costs
+    paid = [prices[unit] for unit in np.unique(instance.acquisition_unit) if prices[unit]]
+    counted = {price: ceil(price / step) * step for price in paid}
+    raised = max(paid, key=lambda price: counted[price] / price, default=None)
+    if raised is not None and counted[raised] > MAX_RAISE * raised:
+        warn_caller(
+            f"feature_costs: prices are counted in multiples of {float(step):.6g}, rounded up, so that "
+            f"{float(raised):.6g} counts as {float(counted[raised]):.6g}: next to prices of up to "
+            f"{float(max(paid)):.6g} smaller multiples do not fit 64 bits; give lower prices to what is hardly "
+            "ever to be bought"
+        )
 
 
 def check_own_samples(

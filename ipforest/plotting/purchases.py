@@ -48,7 +48,8 @@ def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = 
         A classifier.
     X : array, shape (n_samples, n_features)
     ax : matplotlib Axes, optional
-        Where to draw; by default on a new figure.
+        Where to draw; by default on a new figure. Other figures leave room for the names of the bars, which stand
+        above them, if they are made with ``layout="constrained"``.
     """
     bought, labels = model.acquired(X).sum(axis=1), model.predict(X)
     axes, bottom = axes_or_new(ax), np.zeros(int(bought.max()) + 1)

@@ -44,20 +44,23 @@ class PolicyReader:
         return replace(self._step(np.arange(self.told.size), ()), clauses=((),))
 
     def _actions(self, rows: IntArray) -> BoolArray:
-        """Mark what happens next, shape (n_rows, n_units + n_answers): the units that are ordered, or an answer."""
+        """Mark what happens next, shape (n_rows, n_units + n_answers): the units that are ordered, or an answer.
+
+        Rows are ascending.
+        """
         among = np.zeros(self.told.size, dtype=bool)
         among[rows] = True
-        actions = np.zeros((among.size, len(self._units) + self._end.n_answers), dtype=bool)
+        actions = np.zeros((rows.size, len(self._units) + self._end.n_answers), dtype=bool)
         for request in self._sessions.requests(among):
-            actions[request.rows, request.unit.index] = True
-        stops = rows[self._sessions.wanted[rows] == ANSWERS]
-        actions[stops, len(self._units) + self._end.actions(stops)] = True
-        return actions[rows]
+            actions[np.searchsorted(rows, request.rows), request.unit.index] = True
+        stops = np.flatnonzero(self._sessions.wanted[rows] == ANSWERS)
+        actions[stops, len(self._units) + self._end.actions(rows[stops])] = True
+        return actions
 
     def _step(self, rows: IntArray, bought: tuple[Unit, ...]) -> Step:
         """Follow examples of which the same happens next."""
         orders: list[Order] = []
-        paid = float(self._sessions.paid[rows].mean())
+        paid = float(self._sessions.paid_by(rows).mean())
         while True:
             asked = [self._units[unit] for unit in np.flatnonzero(self._actions(rows[:1])[0, : len(self._units)])]
             if not asked:
@@ -77,7 +80,7 @@ class PolicyReader:
     def _below(self, rows: IntArray, actions: BoolArray, bought: tuple[Unit, ...]) -> tuple[Step, ...]:
         """Part examples by what happens next, and find conditions that tell the parts apart."""
         known, values = [feature for unit in bought for feature in unit.features], self._end.values[rows]
-        numbers = np.unique(actions, axis=0, return_inverse=True)[1].ravel()
+        numbers = np.unique(actions[:, actions.any(axis=0)], axis=0, return_inverse=True)[1].ravel()
         clauses = tell_apart(values, known, numbers, self._seller.categories, self._max_clauses)
         steps = []
         for number in range(int(numbers.max()) + 1):

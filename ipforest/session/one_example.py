@@ -91,6 +91,11 @@ class Session:
         self._told: list[tuple[float | None, ...]] = []
         self._purchases: list[Purchase] = []
 
+    @property
+    def seller(self) -> Seller:
+        """The names, prices and categories of what is bought."""
+        return self._seller
+
     def __repr__(self) -> str:
         unit = self.next_unit
         state = f"answers {self.answer}" if unit is None else f"wants {unit}"
@@ -199,10 +204,15 @@ class Session:
         require_charged(charged)
         asked = self.round() or (self._wanted_unit(),)
         parts = told_by_unit(asked, value, self._seller.column, self._seller.feature_names.__getitem__)
-        self._tell_units({unit: (list(cells.values()), charged) for unit, cells in parts.items()})
+        self.tell_units({unit: (list(cells.values()), charged) for unit, cells in parts.items()})
 
-    def _tell_units(self, told: Mapping[Unit, tuple[list[Any], bool | None]]) -> None:
-        """Take what units of this round brought, and whether they are paid: all of them, or none."""
+    def tell_units(self, told: Mapping[Unit, tuple[list[Any], bool | None]]) -> None:
+        """Give what units of this round brought, all of them or none, as `tell` does.
+
+        Parameters
+        ----------
+        told : mapping from Unit to (list of values, charged)
+        """
         numbers = {
             unit: [self._seller.listed_number(*pair) for pair in zip(unit.features, cells, strict=True)]
             for unit, (cells, _) in told.items()

@@ -121,7 +121,11 @@ class Sessions:
     @property
     def paid(self) -> FloatArray:
         """What each example has paid, shape (n_samples,)."""
-        return self._seller.paid_for(self.bought, self._progress.tests)
+        return self.paid_by(slice(None))
+
+    def paid_by(self, rows: Rows | slice) -> FloatArray:
+        """Compute what some examples have paid, shape (n_rows,)."""
+        return self._seller.paid_for(self._bought_by(rows), self._progress.tests[rows])
 
     @property
     def tests(self) -> Int32Array:
@@ -132,10 +136,13 @@ class Sessions:
     @property
     def bought(self) -> BoolArray:
         """The features that each example has paid for, shape (n_samples, n_features)."""
-        had = self._progress.tests > 0
+        return self._bought_by(slice(None))
+
+    def _bought_by(self, rows: Rows | slice) -> BoolArray:
+        had = self._progress.tests[rows] > 0
         if self._rounds is not None:
-            had |= self._rounds.ordered
-        return (had & ~self._unpaid) | self._lost
+            had |= self._rounds.ordered[rows]
+        return (had & ~self._unpaid[rows]) | self._lost[rows]
 
     @property
     def rounds(self) -> Int32Array:
@@ -163,6 +170,11 @@ class Sessions:
     def units_paid(self) -> BoolArray:
         """The units that each example has paid for, shape (n_samples, n_units)."""
         return self._paid_units.paid[:, :-1].copy()
+
+    @property
+    def seller(self) -> Seller:
+        """The names, prices and categories of what is bought."""
+        return self._seller
 
     @property
     def n_samples(self) -> int:

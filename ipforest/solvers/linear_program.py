@@ -182,7 +182,8 @@ class LinearProgram:
         return float(np.concatenate(missed).max(initial=0.0))
 
     def __repr__(self) -> str:
-        kind = "0-1" if self.is_integer else "linear"
+        binary = (self.lower[self.integer] >= 0) & (self.upper[self.integer] <= 1)
+        kind = ("0-1" if binary.all() else "integer") if self.is_integer else "linear"
         return f"LinearProgram({kind}, {self.n_rows} rows, {self.n_columns} columns, {self.A.nnz} nonzeros)"
 
 

@@ -56,6 +56,8 @@ class Planner:
     ----------
     X : ndarray, shape (n_samples, n_features)
         Training examples.
+    weight : ndarray of float64, shape (n_samples,)
+        Of the examples, not all 0; for ``min_support`` each counts once.
     worth : ndarray of float64, shape (n_samples, n_units)
         How much each unit tells about each example.
     seller : Seller
@@ -75,6 +77,7 @@ class Planner:
     def __init__(
         self,
         X: Array,
+        weight: FloatArray,
         worth: FloatArray,
         seller: Seller,
         sizes: Sequence[int],
@@ -82,7 +85,8 @@ class Planner:
         min_support: int,
         worth_among: Callable[[IntArray], FloatArray | None] = lambda rows: None,
     ) -> None:
-        self._X, self._worth, self._seller, self._worth_among = X, worth, seller, worth_among
+        self._X, self._weight, self._worth = X, weight, worth
+        self._seller, self._worth_among = seller, worth_among
         self._max_branches, self._min_support = max_branches, min_support
         self.plans = [Plan((), [np.arange(X.shape[0])])]
         level = range(1)
@@ -99,7 +103,7 @@ class Planner:
         goals = np.full(1 if router is None else router.tree_.node_count, END)
         for node in np.unique(leaf):
             part = rows[leaf == node]
-            worth = self._worth[part].mean(axis=0)
+            worth = self._mean_worth(part)
             more = by_price(self._seller, worth, plan.units, size - len(plan.units))
             units = tuple(sorted(more, key=lambda unit: unit.index))
             goals[node] = numbers.setdefault(units, len(self.plans))
@@ -119,14 +123,18 @@ class Planner:
             self._worth[rows] = anew
         left = [unit for unit in self._seller.paid_units() if unit not in bought]
         numbers, prices = np.array([unit.index for unit in left]), prices_left(self._seller, left, bought)
-        worth = self._worth[rows].mean(axis=0)[numbers] / prices
+        worth = self._mean_worth(rows)[numbers] / prices
         best = np.sort(np.argsort(-worth, kind="stable")[:MOST_COMPARED])
         ratios = self._worth[np.ix_(rows, numbers[best])] / prices[best]
         router = DecisionTreeRegressor(
             max_leaf_nodes=self._max_branches, min_samples_leaf=self._min_support, random_state=0
         )
-        router.fit(self._X[np.ix_(rows, seen)], ratios)
+        router.fit(self._X[np.ix_(rows, seen)], ratios, self._weight[rows])
         return router, router.apply(self._X[np.ix_(rows, seen)])
+
+    def _mean_worth(self, rows: IntArray) -> FloatArray:
+        """Average what each unit tells over some examples, shape (n_units,)."""
+        return np.asarray(np.average(self._worth[rows], axis=0, weights=self._weight[rows]))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -205,12 +213,11 @@ class BranchingCascade(StagedEstimator):
         X, y = training.X, training.y
         seller = self._seller().without_constant(X)
         order = order_units("importance", self._base, training, validation, seller, self.n_jobs)
-        sets = feature_sets([order[:size] for size in stage_sizes(len(order))], seller)
+        sizes, settings = stage_sizes(len(order)), self._stages
+        sets = feature_sets([order[:size] for size in sizes], seller)
         nested = stages_in_order(self._models(sets, X, y, given.weight_to_train), sets)
         worth = importance_to_each(training, is_classifier(self._inner)) @ features_of_units(seller)
-        plans = Planner(
-            X, worth, seller, stage_sizes(len(order)), self._stages.max_branches, self._stages.min_support
-        ).plans
+        plans = Planner(X, training.weight, worth, seller, sizes, settings.max_branches, settings.min_support).plans
         if all(plan.router is None for plan in plans):
             return [nested]
         sets = feature_sets([plan.units for plan in plans[1:]], seller)

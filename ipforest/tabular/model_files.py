@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from copy import copy
+from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from ipforest._internal.arrays import DAMAGED, FREE_BYTES, one_line
 from ipforest._internal.files import write_file
@@ -45,6 +46,14 @@ def _with_prices_held(model: Any) -> Any:
     except (TypeError, ForeignTypeError):
         return copy(model).set_params(feature_costs=model.costs_)
     return model
+
+
+def _compressed(content: bytes) -> bytes:
+    buffer = BytesIO()
+    with ZipFile(BytesIO(content)) as plain, ZipFile(buffer, "w", ZIP_DEFLATED) as packed:
+        for name in plain.namelist():
+            packed.writestr(name, plain.read(name))
+    return buffer.getvalue()
 
 
 def save_model(model: Any, path: str | Path) -> Path:
@@ -88,7 +97,7 @@ def save_model(model: Any, path: str | Path) -> Path:
                 f"write a .joblib file{pipeline}"
             ) from None
         if len(content) <= FREE_BYTES:
-            content = io.dumps(model, compression=ZIP_DEFLATED)
+            content = _compressed(content)
         return write_file(path, lambda temporary: temporary.write_bytes(content))
     if path.suffix == ".joblib":
         import joblib

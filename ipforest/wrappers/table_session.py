@@ -99,7 +99,7 @@ class TableSession:
             is_had = any(cell is not None for cell in each.values())
             brought = [computed[feature] for feature in inner[unit].features]
             told[inner[unit]] = brought, is_had if charged is None else charged
-        self._session._tell_units(told)
+        self._session.tell_units(told)
         for each in cells.values():
             self._cells |= {self._columns.name(column): _plain(cell) for column, cell in each.items()}
 
@@ -112,7 +112,7 @@ class TableSession:
         return tuple(map(self._line_of_table, self._session.ledger))
 
     def _line_of_table(self, line: Purchase) -> Purchase:
-        column = self._session._seller.column
+        column = self._session.seller.column
         names = [*map(self._columns.name, self._columns.of([column(feature) for feature, _ in line.values]))]
         cells = tuple((name, self._cells[name]) for name in names if name in self._cells)
         return replace(line, unit=", ".join(names), values=cells or line.values)
@@ -164,7 +164,7 @@ class TableSessions:
 
     def __init__(self, columns: TableColumns, sessions: Sessions, costs: FeatureCosts) -> None:
         self._columns, self._sessions, self._costs = columns, sessions, costs
-        self._units = sessions._seller.units()
+        self._units = sessions.seller.units()
 
     @property
     def n_samples(self) -> int:

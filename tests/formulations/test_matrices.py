@@ -5,6 +5,7 @@ import gzip
 import inspect
 import re
 import tracemalloc
+from dataclasses import replace
 from types import SimpleNamespace
 
 import highspy
@@ -101,6 +102,10 @@ def test_labels_name_rows_and_columns():
     with pytest.raises(IndexError):
         built.row_labels[8]
     assert repr(built) == "LinearProgram(0-1, 8 rows, 9 columns, 19 nonzeros)"
+    for number, name in ((-1, "lower"), (np.inf, "upper")):
+        integer = replace(built, **{name: np.full(9, number)})
+        assert repr(integer) == "LinearProgram(integer, 8 rows, 9 columns, 19 nonzeros)"
+    assert repr(replace(built, integer=np.zeros(9, dtype=bool))).startswith("LinearProgram(linear, ")
 
 
 @pytest.mark.parametrize("suffix", [".lp", ".mps"])

@@ -122,6 +122,20 @@ def test_a_cap_is_part_of_what_is_verified(capsys, tmp_path):
     assert "\n  max_cost " in out
 
 
+@pytest.mark.parametrize("goal", [("--lam", "0.02"), ("--budget", "2")])
+def test_prices_that_no_path_counts_exactly_are_rounded_and_the_verdict_says_so(goal, capsys, tmp_path):
+    names = [f"{part} {size} (cm)" for part in ("sepal", "petal") for size in ("length", "width")]
+    prices = tmp_path / "list.csv"
+    lines = ("feature,price", *map(",".join, zip(names, ("1e13", "1", ".333", "2"), strict=True)))
+    prices.write_text("\n".join(lines))
+    folder = prune(tmp_path / "pruned", *goal, "--prices", str(prices))
+    notes = capsys.readouterr().err
+    assert notes.startswith("ipforest: note: feature_costs: prices are counted in multiples of ")
+    code, out = verify(folder, "path.cert" if goal[0] == "--budget" else "optimality.cert", capsys)
+    assert code == 0, out
+    assert "counted by misclassification, with prices rounded up to multiples of 1/10; " in out
+
+
 def test_usage_is_checked(folders, capsys):
     folder, _ = folders["optimality.cert"]
     file = str(folder / "optimality.cert")

@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve, solve_budget
+from ipforest.instance import FITS_PATH
 from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
 from proofs.certificates.path_file import write_path_certificate
 from proofs.certificates.pruning_file import read_certificate, write_certificate
@@ -84,6 +85,20 @@ def test_the_verdict_on_the_origin_names_the_split_cost(tmp_path):
     verdict = verify_origin(read_certificate(tmp_path / "split.cert"), *ORIGIN, "0.1")
     assert verdict
     assert verdict.reason.endswith("counted by misclassification and a split cost of 1/10")
+
+
+def test_prices_are_rounded_for_a_path_as_the_certificate_says(at_lambda):
+    costs = FeatureCosts([10**15, 1, 3, "1/3"], groups=[-1, 0, 0, -1], group_fees=[1])
+    instance = PruningInstance.from_forest(FOREST, EXAMPLES, costs, resolution=FITS_PATH)
+    path, given = prune_path(instance), (FOREST, EXAMPLES, costs, "misclassification")
+    certificate = replace(
+        at_lambda, instance_sha256=instance.fingerprint(), provenance=provenance(*given, resolution=FITS_PATH)
+    )
+    assert path.is_complete
+    assert verify_origin(certificate, *given).reason.endswith(", with prices rounded up to multiples of 10")
+    refused(verify_origin(without(certificate, "resolution"), *given), "instance: the model, examples and prices given")
+    coarser = replace(certificate, provenance=certificate.provenance | {"resolution": "1000"})
+    refused(verify_origin(coarser, *given), "resolution: expected none or path, got 1000")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """BudgetLinear: which unit comes next, what its terms are, and what it is given."""
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -282,3 +283,17 @@ def test_alpha_is_a_positive_number(alpha: Any) -> None:
     for model in (BudgetLinear(alpha).set_params(budget=1), BudgetLinearRegressor(alpha)):
         with pytest.raises((ValueError, TypeError), match=r"^alpha: expected"):
             model.fit(TUMOURS, LABELS)
+
+
+def test_terms_take_no_more_than_two_copies_of_their_table() -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 200)).astype(np.float32)
+    data = Labelled(X, X[:, 0] > 0, random.random(2000))
+    tracemalloc.start()
+    try:
+        terms = _Terms.of(data, (), Classification(np.array([False, True])))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2.2 * terms.values.nbytes
+    assert terms.values.shape == X.shape

@@ -166,6 +166,16 @@ def test_each_step_counts_what_sessions_do(name: str, max_questions: int | None,
     assert rules.n_followed == is_told.sum()
 
 
+def test_what_a_part_of_the_examples_pays_is_computed_of_that_part(
+    fitted: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[int] = []
+    paid_for = Seller.paid_for
+    monkeypatch.setattr(Seller, "paid_for", lambda *given: counted.append(len(given[1])) or paid_for(*given))
+    rules = read_rules(fitted["a cascade"], X[NEW])
+    assert sorted(counted) == sorted([len(X[NEW]), *(step.n_samples for step in steps(rules))])
+
+
 @pytest.mark.parametrize("name", ["a forest", "a tree"])
 def test_no_more_questions_are_told_than_asked_for(name: str, fitted: dict[str, Any]) -> None:
     rules = read_rules(fitted[name], X[NEW], Y[NEW], max_questions=2)

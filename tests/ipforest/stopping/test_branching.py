@@ -95,12 +95,42 @@ def test_each_part_buys_what_tells_it_most_per_price(
     X = np.repeat(np.eye(4)[[1, 0]], 20, axis=0)  # only the first feature tells the halves apart
     worth = np.array([[9.0, 5, 0, 1]] * 20 + [[9.0, 0, 4, 1]] * 20)
     worth[0, 3] = 15  # the largest of all, but not on average
-    plans = Planner(X, worth, seller, (1, 2, 3, 4), *settings).plans
+    plans = Planner(X, np.ones(40), worth, seller, (1, 2, 3, 4), *settings).plans
     assert [tuple(unit.index for unit in plan.units) for plan in plans] == [(), *expected]
     for plan, rows in zip(plans, reaching(plans, X, seller), strict=True):
         assert sorted(np.concatenate(plan.parts)) == rows.tolist()
         assert (plan.router is None) == (np.unique(plan.following).size == 1)
     assert plans[-1].following.tolist() == [END]
+
+
+def test_a_weight_is_as_many_copies_of_an_example() -> None:
+    random = np.random.default_rng(0)
+    seller = Seller(FeatureCosts([1, 3, 2, 1, 2]), 0.0, None, tuple("abcde"), allow_missing=False)
+    X, weight = random.random((60, 5)), random.integers(1, 9, 60)
+    worth = random.random((60, 5)) * np.where(X < 0.5, X, weight[:, None] / 9)
+
+    def plans(rows: Any, weight: Any) -> Any:
+        return Planner(X[rows], weight, worth[rows], seller, (1, 2, 3, 4, 5), 4, 1).plans
+
+    def answers(planned: Any) -> list[Any]:
+        return [(plan.units, rows.tolist()) for plan, rows in zip(planned, reaching(planned, X, seller), strict=True)]
+
+    rows = np.arange(60)
+    copied = answers(plans(np.repeat(rows, weight), np.ones(weight.sum())))
+    assert answers(plans(rows, weight)) == copied
+    assert answers(plans(rows, np.ones(60))) != copied
+
+
+def test_examples_of_most_weight_say_what_is_bought_next() -> None:
+    X = np.random.default_rng(5).integers(0, 2, (1200, 6)).astype(float)
+    few = np.arange(1200) % 4 == 0
+    X[:, 5] = few
+    y = np.where(X[:, 0] == 1, np.where(few, X[:, 3], X[:, 1]), np.where(few, X[:, 4], X[:, 2])).astype(int)
+    for weight, bought in ((None, [{1}, {2}]), (np.where(few, 6.0, 1.0), [{3}, {4}])):
+        model = BranchingCascade(SMALL, feature_costs=[0, 1, 1, 1, 1, 100], random_state=0)
+        first = model.fit(X, y, sample_weight=weight).candidates_[1].policy.stages[1:]
+        goals = first[0].following[first[0].router.apply(np.array([[1.0], [0.0]]))]
+        assert [set(first[goal - 1].features.tolist()) - {0} for goal in goals] == bought
 
 
 @pytest.mark.slow

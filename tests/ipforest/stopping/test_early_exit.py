@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 import proofs
-from ipforest import BudgetPrune, EarlyExit, FeatureCosts, Forest
+from ipforest import BudgetPrune, EarlyExit, FeatureCosts, Forest, NestedCascade
 from ipforest.ensemble.libraries import read
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.policy import TreesInOrder
@@ -384,3 +384,12 @@ def test_any_fitted_ensemble_may_be_frozen(inner: Any) -> None:
     assert frozen.costs_ == plain.costs_
     np.testing.assert_array_equal(frozen.predict_proba(X[TEST]), plain.predict_proba(X[TEST]))
     np.testing.assert_array_equal(frozen.cost(X[TEST]), plain.cost(X[TEST]))
+
+
+@pytest.mark.parametrize("kind", [EarlyExit, NestedCascade])
+def test_labels_that_xgboost_does_not_take_are_refused_with_what_to_do(kind: Any) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    model = kind(xgboost.XGBClassifier(n_estimators=2, n_jobs=1))
+    with pytest.raises(ValueError, match=r"got \['no' 'yes'\]; number the labels: y = np.unique\(y, return_inverse"):
+        model.fit(X, np.array(["no", "yes"])[Y])
+    assert model.fit(X, np.unique(np.array(["no", "yes"])[Y], return_inverse=True)[1]).classes_.tolist() == [0, 1]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ipforest import FeatureCosts, Forest, NestedCascade, NestedStages, PruningInstance, prune_path
@@ -76,6 +76,19 @@ def test_what_tells_most_about_the_examples_of_most_weight_comes_first(order: st
         stages = NestedStages(order=order)
         model = NestedCascade(DecisionTreeClassifier(random_state=0), stages=stages, random_state=0)
         assert model.fit(X, y, sample_weight=weight).units_[0].features == (first,)
+
+
+def test_importance_by_permutation_is_that_of_the_examples_of_most_weight() -> None:
+    X = np.random.default_rng(3).integers(0, 2, (600, 3)).astype(float)
+    X[:, 2] = np.arange(600) % 3 == 0
+    few = X[:, 2] == 1
+    y, seller = np.where(few, X[:, 1], X[:, 0]).astype(int), seller_of(FeatureCosts([1, 1, 100]))
+    for weight, first in ((np.ones(600), 0), (np.where(few, 50.0, 1.0), 1)):
+        training, validation = (Labelled(X, y, each).rows(np.arange(300)) for each in (np.ones(600), weight))
+        order = order_units(
+            "importance", HistGradientBoostingClassifier(min_samples_leaf=2), training, validation, seller
+        )
+        assert order[0].features == (first,)
 
 
 @pytest.mark.parametrize("regression", [False, True])

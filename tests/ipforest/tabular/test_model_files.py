@@ -4,7 +4,7 @@ import copy
 import json
 import pickle
 from collections import Counter
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pytest
@@ -67,6 +67,15 @@ def test_a_model_takes_a_fraction_of_its_pickle(tmp_path) -> None:
     path = save_model(model, tmp_path / "model.skops")
     assert path.stat().st_size < 0.4 * len(pickle.dumps(model))
     np.testing.assert_array_equal(load_model(path).predict_proba(X), model.predict_proba(X))
+
+
+def test_a_model_is_taken_apart_once_and_small_files_are_compressed(tmp_path, monkeypatch) -> None:
+    model, dumped, dumps = RandomForestClassifier(3, random_state=0).fit(X, X[:, 0] > 0.5), [], io.dumps
+    monkeypatch.setattr(io, "dumps", lambda value, **options: dumped.append(value) or dumps(value, **options))
+    file = save_model(model, tmp_path / "model.skops")
+    assert dumped == [model]
+    with ZipFile(file) as archive:
+        assert {member.compress_type for member in archive.infolist()} == {ZIP_DEFLATED}
 
 
 def test_averaged_trees_at_rest_are_saved_and_damaged_ones_refused(tmp_path, monkeypatch):
