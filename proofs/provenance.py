@@ -176,12 +176,19 @@ def verify_origin(
     if again.fingerprint() != certificate.instance_sha256:
         return refuse("instance: the model, examples and prices given make another one than the certificate is about")
     split = f" and a split cost of {given['split_cost']}" if Fraction(given["split_cost"]) else ""
-    rounded = _rounding(again, costs)
+    rounded = rounding_of(again, forest.matched_costs(costs))
     return accept(f"the model, examples and prices given make the instance, counted by {loss}{split}{rounded}")
 
 
-def _rounding(instance: PruningInstance, costs: FeatureCosts) -> str:
-    """Say to which multiples the prices of an instance are rounded up, if they are."""
+def rounding_of(instance: PruningInstance, costs: FeatureCosts) -> str:
+    """Say to which multiples an instance rounds prices up, if it does: what is proved is so at these.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    costs : FeatureCosts
+        Those that it was made from, in the order of its features.
+    """
     step = instance.cost_unit * instance.n_examples
     paid = [costs.unit_costs[unit] for unit in np.unique(instance.acquisition_unit)]
     return f", with prices rounded up to multiples of {step}" if any(price % step for price in paid) else ""

@@ -92,6 +92,7 @@ def _write(
     from ipforest.tabular.model_files import save_model
     from proofs.certificates.path_file import write_path_certificate
     from proofs.certificates.pruning_file import write_certificate
+    from proofs.provenance import rounding_of
 
     files = [
         save_model(problem.forest.prune(result.pruning).to_sklearn(), directory / "pruned.skops"),
@@ -103,12 +104,14 @@ def _write(
     origin = problem.origin(result=result, files=files, max_cost=cap)
     if problem.instance.n_triples > LARGE and not options.certificate:
         return [*lines, "The certificate of so large a problem is written with --certificate."]
+    rounded = rounding_of(problem.instance, problem.costs)
     if isinstance(result, PruningResult):
         write_certificate(directory / "optimality.cert", problem.instance, result, origin)
-        return [*lines, "optimality.cert proves that no pruning has a smaller error + lambda * cost."]
+        return [*lines, f"optimality.cert proves that no pruning has a smaller error + lambda * cost{rounded}."]
     write_path_certificate(directory / "path.cert", path, origin)
     proved = path.at_budget(result.budget).bound
-    lines.append(f"path.cert proves that within the budget no pruning has a lower error than {float(proved):.6g}.")
+    least = f"{float(proved):.6g}{rounded}"
+    lines.append(f"path.cert proves that within the budget no pruning has a lower error than {least}.")
     if result.bound > proved:
         lines.append(f"The search raised that bound to {float(result.bound):.6g}, and leaves no certificate of it.")
     return lines

@@ -133,7 +133,11 @@ def test_prices_that_no_path_counts_exactly_are_rounded_and_the_verdict_says_so(
     assert notes.startswith("ipforest: note: feature_costs: prices are counted in multiples of ")
     code, out = verify(folder, "path.cert" if goal[0] == "--budget" else "optimality.cert", capsys)
     assert code == 0, out
-    assert "counted by misclassification, with prices rounded up to multiples of 1/10; " in out
+    rounded = ", with prices rounded up to multiples of 1/10"
+    assert f"counted by misclassification{rounded}; " in out
+    given = ("--data", "iris", "--trees", "5", "--prices", str(prices), "--out", str(tmp_path / "again"))
+    assert main(["prune", *goal, *given]) == 0
+    assert f"{rounded}.\n" in capsys.readouterr().out
 
 
 def test_usage_is_checked(folders, capsys):

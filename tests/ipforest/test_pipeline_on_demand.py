@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ipforest import BudgetedClassifier, BudgetedPipeline, BudgetPrune, EarlyExit, FeatureCosts
 
@@ -125,6 +126,41 @@ def test_columns_of_an_array_and_of_one_price_come_together() -> None:
     np.testing.assert_array_equal(demand.predictions, model.predict(X))
     np.testing.assert_allclose(demand.paid, model.cost(X))
     assert {*units} == {(0,), (1, 2, 3)}
+
+
+def test_columns_of_one_price_are_paid_if_one_of_them_could_be_had() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    before = make_column_transformer((SimpleImputer(), [0, 1]), remainder="passthrough")
+    costs = FeatureCosts([1, 2]).for_columns([0, 1, 1])
+    model = BudgetedPipeline(before, BudgetPrune(DecisionTreeRegressor(), random_state=0), feature_costs=costs)
+    model.fit(X, X[:, 1] + X[:, 2])
+    for cells, charged, paid in (
+        ([None, 1.0], None, 2),
+        ([None, None], None, 0),
+        ([None, None], True, 2),
+        ([0.5, 1.0], False, 0),
+    ):
+        session, sessions = model.session({0: 0.0}), model.sessions(2, {0: 0.0})
+        assert session.next_unit.features == (1, 2)
+        session.tell(cells, charged)
+        (request,) = sessions.requests()
+        sessions.tell(request.unit, request.rows, [cells, [1.0, 1.0]], None if charged is None else [charged, True])
+        assert session.paid == sessions.paid[0] == paid
+        assert sessions.paid[1] == 2
+
+
+def test_cells_of_several_types_stay_what_they_are() -> None:
+    random = np.random.default_rng(0)
+    words = np.array(["a", "b", np.nan], dtype=object)[random.integers(0, 3, 200)]
+    X = pd.DataFrame({"flag": random.random(200) < 0.5, "word": words})
+    before = make_column_transformer((OneHotEncoder(), ["flag", "word"]))
+    costs = FeatureCosts([0, 0], [0, 0], [1], ["flag", "word"])
+    model = BudgetedPipeline(before, BudgetPrune(DecisionTreeClassifier(), random_state=0), feature_costs=costs)
+    model.fit(X, np.where(X.word == "a", X.flag, X.word.isna()))
+    cells = X.to_numpy().tolist()
+    demand = model.predict_on_demand(lambda unit, rows: [cells[row] for row in rows], len(X))
+    np.testing.assert_array_equal(demand.predictions, model.predict(X))
+    assert demand.predictions.mean() == pytest.approx(0.5, abs=0.1)
 
 
 def test_a_missing_cell_of_a_frame_is_bought_and_one_of_a_list_is_not() -> None:

@@ -281,6 +281,26 @@ def test_many_sessions_step_by_step(sensor_model: BudgetPrune) -> None:
         sessions.tell(other, first.rows[:1], np.zeros((1, len(other.features))))
 
 
+def test_what_is_bought_from_a_table_brings_its_group_and_is_paid(sensor_model: BudgetPrune) -> None:
+    X = sensors()[0]
+    sessions = sensor_model.sessions(len(X))
+    table, n_left = sessions.table(X), len(X)
+    while requests := sessions.requests():
+        for request in requests:
+            assert request.rows.tolist() == sorted(request.rows.tolist())
+            paid, price = sessions.paid_by(request.rows), sessions.price(request.rows)
+            sessions.buy_from(table, request.rows)
+            cells = np.ix_(request.rows, request.unit.features)
+            assert sessions.progress.known[cells].all()
+            np.testing.assert_array_equal(sessions.progress.values[cells], table[cells])
+            assert sessions.units_paid[request.rows, request.unit.index].all()
+            np.testing.assert_array_equal(sessions.paid_by(request.rows), paid + price)
+        n_left = min(n_left, sum(request.rows.size for request in sessions.requests()))
+    assert n_left == 0
+    np.testing.assert_array_equal(sessions.paid, sensor_model.cost(X))
+    np.testing.assert_array_equal(sessions.labels(sessions.outputs), sensor_model.predict(X))
+
+
 def test_errors_of_sessions(sensor_model: BudgetPrune) -> None:
     session = sensor_model.session()
     with pytest.raises(ValueError, match=r"^answer: expected a session that has ended, got one that wants"):

@@ -187,8 +187,11 @@ def test_values_of_categories() -> None:
     assert np.isnan([seller.number(1, value) for value in (1, "x", None, np.nan, pd.NA)]).all()
     np.testing.assert_array_equal(seller.numbers([0, 1], np.array([[0.5, 10], [20, 30]])), [[0.5, 0], [20, 2]])
     assert (seller.named(1, 2.0), seller.named(1, None), seller.named(0, 2.0)) == (30, None, 2.0)
-    with pytest.raises(ValueError, match=r"^code: expected the number of a category 0\.\.2, got 3"):
-        seller.named(1, 3.0)
+    assert seller.named(1, 2) == 30
+    assert np.isnan(seller.named(1, np.nan))
+    for number in (3.0, 0.5, -1):
+        with pytest.raises(ValueError, match=rf"^code: expected the number of a category 0\.\.2, got {number}"):
+            seller.named(1, number)
 
 
 VALUES = {
