@@ -170,6 +170,22 @@ class BoostedTrees(Trees):
             return replace(self, **fields, value=self.value[:, order])
         return replace(self, **fields, first_output=np.argsort(order)[self.first_output].astype(np.int32))
 
+    def centred(self) -> Self:
+        """Return the same trees, their means counted in the base score: to be told before a tree is known.
+
+        LightGBM adds what it starts from to the leaves of its first trees, CatBoost comes to it in many trees. Means
+        are over what passed the leaves in training, as far as `cover` tells; margins are the same up to rounding.
+        """
+        cover = np.where(self.is_leaf, self.cover, 0.0)
+        whole, sums = np.zeros(self.n_trees), np.zeros((self.n_trees, self.value.shape[1]))
+        np.add.at(whole, self.tree_of_node, cover)
+        np.add.at(sums, self.tree_of_node, cover[:, None] * self.value)
+        mean = sums / np.where(whole > 0, whole, 1.0)[:, None]
+        base = self.base_score.copy()
+        for part, columns in zip(mean, self.output_columns(), strict=True):
+            base[columns] += part
+        return replace(self, value=self.value - mean[self.tree_of_node], base_score=base)
+
     def sums_of_tree(
         self,
         tree: int,

@@ -241,9 +241,10 @@ class ManyFrontiers(JointFrontier):
                 yield self._member_of_stages(candidate.policy, validation, model.stopping, model.n_folds)
         else:
             trees = read(model)
-            classes = self.classes_
-            named = trees.with_classes(classes) if isinstance(trees, BoostedTrees) and classes is not None else trees
-            yield self._member_of_trees(named, validation)
+            if isinstance(trees, BoostedTrees):
+                named = trees if self.classes_ is None else trees.with_classes(self.classes_)
+                trees = named.centred()
+            yield self._member_of_trees(trees, validation)
 
     def _named(self, X: Array) -> Any:
         """Give columns their names, if those of training have names, by which an estimator's parameters may go."""

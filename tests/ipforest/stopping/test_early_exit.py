@@ -393,3 +393,18 @@ def test_labels_that_xgboost_does_not_take_are_refused_with_what_to_do(kind: Any
     with pytest.raises(ValueError, match=r"got \['no' 'yes'\]; number the labels: y = np.unique\(y, return_inverse"):
         model.fit(X, np.array(["no", "yes"])[Y])
     assert model.fit(X, np.unique(np.array(["no", "yes"])[Y], return_inverse=True)[1]).classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosted_trees_of_which_none_is_known_answer_the_commonest_class(n_classes):
+    """LightGBM adds its start to the leaves of its first trees; without them every example was of the first class."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    y = np.where(rng.random(600) < 0.7, n_classes - 1, rng.integers(n_classes, size=600))
+    trees = LGBMClassifier(n_estimators=5, verbose=-1).fit(X, y)
+    model = EarlyExit(FrozenEstimator(trees), feature_costs=[1] * 4, budget=0).fit(X, y)
+    assert model.cost(X).max() == 0
+    assert (model.predict(X) == n_classes - 1).all()
+    shares = np.bincount(y) / y.size
+    np.testing.assert_allclose(model.predict_proba(X)[0], shares, atol=0.07)
+    np.testing.assert_allclose(read(trees).centred().predict_proba(X), trees.predict_proba(X), rtol=0, atol=1e-12)
