@@ -171,11 +171,13 @@ class BoostedTrees(Trees):
         return replace(self, **fields, first_output=np.argsort(order)[self.first_output].astype(np.int32))
 
     def centred(self) -> Self:
-        """Return the same trees, their means counted in the base score: to be told before a tree is known.
+        """Return the same trees, their means in the base score where that is 0: to answer before trees are known.
 
         LightGBM adds what it starts from to the leaves of its first trees, CatBoost comes to it in many trees. Means
         are over what passed the leaves in training, as far as `cover` tells; margins are the same up to rounding.
         """
+        if self.base_score.any():
+            return self
         cover = np.where(self.is_leaf, self.cover, 0.0)
         whole, sums = np.zeros(self.n_trees), np.zeros((self.n_trees, self.value.shape[1]))
         np.add.at(whole, self.tree_of_node, cover)
