@@ -171,22 +171,22 @@ class BoostedTrees(Trees):
         return replace(self, **fields, first_output=np.argsort(order)[self.first_output].astype(np.int32))
 
     def centred(self) -> Self:
-        """Return the same trees, their means in the base score where that is 0: to answer before trees are known.
+        """Return the same trees, the means of their first round in the base score where that is 0.
 
-        LightGBM adds what it starts from to the leaves of its first trees, CatBoost comes to it in many trees. Means
-        are over what passed the leaves in training, as far as `cover` tells; margins are the same up to rounding.
+        LightGBM adds what it starts from to the leaves of its first trees; so it is known before any tree is. Means are
+        over what passed the leaves in training, as far as `cover` tells; margins are the same up to rounding. Means of
+        later trees are left: their sum drifts, as examples of which trees are sure weigh less in training.
         """
         if self.base_score.any():
             return self
-        cover = np.where(self.is_leaf, self.cover, 0.0)
-        whole, sums = np.zeros(self.n_trees), np.zeros((self.n_trees, self.value.shape[1]))
-        np.add.at(whole, self.tree_of_node, cover)
-        np.add.at(sums, self.tree_of_node, cover[:, None] * self.value)
-        mean = sums / np.where(whole > 0, whole, 1.0)[:, None]
-        base = self.base_score.copy()
-        for part, columns in zip(mean, self.output_columns(), strict=True):
-            base[columns] += part
-        return replace(self, value=self.value - mean[self.tree_of_node], base_score=base)
+        base, value = self.base_score.copy(), self.value.copy()
+        first_round = -(-base.size // self.value.shape[1])
+        for (start, stop), columns in zip([*self][:first_round], self.output_columns(), strict=False):
+            cover = np.where(self.is_leaf[start:stop], self.cover[start:stop], 0.0)
+            mean = cover @ self.value[start:stop] / (cover.sum() or 1.0)
+            base[columns] += mean
+            value[start:stop] -= mean
+        return replace(self, value=value, base_score=base)
 
     def sums_of_tree(
         self,
