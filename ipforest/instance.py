@@ -408,6 +408,11 @@ class PruningInstance:
         return self.n_nodes - self.n_internal
 
     @property
+    def price_step(self) -> Fraction:
+        """What the prices of a single example are counted in multiples of."""
+        return self.cost_unit * self.n_examples
+
+    @property
     def n_acquisitions(self) -> int:
         """Number of variables w_{k,i}."""
         return self.acquisition_unit.size

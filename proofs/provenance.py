@@ -189,7 +189,7 @@ def rounding_of(instance: PruningInstance, costs: FeatureCosts) -> str:
     costs : FeatureCosts
         Those that it was made from, in the order of its features.
     """
-    step = instance.cost_unit * instance.n_examples
+    step = instance.price_step
     paid = [costs.unit_costs[unit] for unit in np.unique(instance.acquisition_unit)]
     return f", with prices rounded up to multiples of {step}" if any(price % step for price in paid) else ""
 

@@ -52,6 +52,11 @@ class Labelled(NamedTuple):
         """Take some of the examples."""
         return Labelled(self.X[chosen], self.y[chosen], self.weight[chosen])
 
+    @property
+    def weight_unless_equal(self) -> Array | None:
+        """The weights for what takes ratios of them; None where they are all the same."""
+        return None if np.all(self.weight == self.weight[:1]) else self.weight
+
     def with_relative_weights(self) -> Labelled:
         """Weigh examples in units of the mean of weights above 0, for what adds constants to sums of weights."""
         counted = self.weight[self.weight > 0]

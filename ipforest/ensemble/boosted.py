@@ -180,10 +180,10 @@ class BoostedTrees(Trees):
         if self.base_score.any():
             return self
         base, value = self.base_score.copy(), self.value.copy()
-        first_round = -(-base.size // self.value.shape[1])
-        for (start, stop), columns in zip([*self][:first_round], self.output_columns(), strict=False):
+        n_first = -(-base.size // value.shape[1])
+        for (start, stop), columns in zip(self, self.output_columns()[:n_first], strict=False):
             cover = np.where(self.is_leaf[start:stop], self.cover[start:stop], 0.0)
-            mean = cover @ self.value[start:stop] / (cover.sum() or 1.0)
+            mean = cover @ value[start:stop] / (cover.sum() or 1.0)
             base[columns] += mean
             value[start:stop] -= mean
         return replace(self, value=value, base_score=base)

@@ -513,6 +513,10 @@ class Trees:
             raise ValueError(f"n_trees: expected 1..{self.n_trees}, got {n_trees}")
         return self.subset(np.arange(n_trees))
 
+    def centred(self) -> Self:
+        """Return the same trees, their start told before any tree is known; what is averaged has none."""
+        return self
+
     def followed_by(self, others: Self) -> Self:
         """Return these trees and then others, which add to the same outputs.
 

@@ -164,8 +164,7 @@ def prefixes(trees: BoostedTrees, task: Task, columns: Array | None = None) -> I
 
 def stopped(trees: Forest | BoostedTrees, task: Task) -> Iterator[Option]:
     """Measure an ensemble at the levels of each stopping rule, cross-fitted on the validation examples."""
-    told = trees.centred() if isinstance(trees, BoostedTrees) else trees
-    paths = record_both(TreesInOrder(told), task.parts, task.costs)
+    paths = record_both(TreesInOrder(trees.centred()), task.parts, task.costs)
     yield from levels(RULES, *paths, N_LEVELS)
 
 

@@ -212,7 +212,7 @@ class ManyFrontiers(JointFrontier):
             self.categories_ = WholeCategories(tuple(sorted(whole)), self.categories_.names)
 
     def _fit_one(self, model: Any, training: Labelled, validation: Labelled, given: Given, work: Work) -> None:
-        weight = None if np.ptp(training.weight) == 0 else training.weight  # only ratios count
+        weight = training.weight_unless_equal
         weighted = weights_for(model, weight)
         if not isinstance(model, BudgetedEstimator):
             model.fit(training.X, training.y, **weighted)
@@ -241,10 +241,9 @@ class ManyFrontiers(JointFrontier):
                 yield self._member_of_stages(candidate.policy, validation, model.stopping, model.n_folds)
         else:
             trees = read(model)
-            if isinstance(trees, BoostedTrees):
-                named = trees if self.classes_ is None else trees.with_classes(self.classes_)
-                trees = named.centred()
-            yield self._member_of_trees(trees, validation)
+            classes = self.classes_
+            named = trees.with_classes(classes) if isinstance(trees, BoostedTrees) and classes is not None else trees
+            yield self._member_of_trees(named.centred(), validation)
 
     def _named(self, X: Array) -> Any:
         """Give columns their names, if those of training have names, by which an estimator's parameters may go."""

@@ -389,7 +389,7 @@ def _seen_by_none(data: Labelled, n_trees: int) -> Labelled:
 
 def warn_of_rounded_prices(instance: PruningInstance, costs: FeatureCosts) -> None:
     """Warn where the whole path fits 64 bits only at prices that are clearly higher than those given."""
-    step, prices = instance.cost_unit * instance.n_examples, costs.unit_costs
+    step, prices = instance.price_step, costs.unit_costs
     paid = [prices[unit] for unit in np.unique(instance.acquisition_unit) if prices[unit]]
     counted = {price: ceil(price / step) * step for price in paid}
     raised = max(paid, key=lambda price: counted[price] / price, default=None)

@@ -125,7 +125,7 @@ def cap_units(instance: PruningInstance, max_cost: object) -> IntArray:
     if instance.split_cost.any():
         raise ValueError(f"max_cost: expected none with split costs, got {max_cost}")
     _require_one_path(instance)
-    units = min(int(cap // (instance.cost_unit * instance.n_examples)), INT64_SAFE)
+    units = min(int(cap // instance.price_step), INT64_SAFE)
     return np.full(instance.n_examples, units, dtype=np.int64)
 
 

@@ -14,7 +14,6 @@ from ipforest._internal.arrays import Array
 from ipforest._internal.examples import Labelled, largest_named
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
-from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.libraries import read, trained_categories
 from ipforest.ensemble.sklearn_trees import in_two_parts, unfrozen
@@ -210,8 +209,7 @@ class EarlyExit(AroundEstimator, Classifies, StoppedEstimator):
 
     def _trees(self, inner_budget: object) -> TreesInOrder:
         if not isinstance(self.estimator_, BudgetedEstimator):
-            trees = replace(read(self.estimator_), categories=Categories())
-            return TreesInOrder(trees.centred() if isinstance(trees, BoostedTrees) else trees)
+            return TreesInOrder(replace(read(self.estimator_), categories=Categories()).centred())
         with trying_budgets():
             model = self.estimator_ if inner_budget is None else self.estimator_.at_budget(inner_budget)
         policy = model.policy()

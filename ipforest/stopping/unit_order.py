@@ -142,7 +142,7 @@ def _importance(estimator: Any, training: Labelled, validation: Labelled, seller
         values = np.asarray(model.feature_importances_, dtype=np.float64)
     else:
         values = permutation_importance(
-            model, validation.X, validation.y, random_state=0, sample_weight=_unless_equal(validation.weight)
+            model, validation.X, validation.y, random_state=0, sample_weight=validation.weight_unless_equal
         ).importances_mean
     return np.maximum(values, 0)
 
@@ -255,9 +255,4 @@ def _forest(training: Labelled, classify: bool, min_samples_leaf: float) -> Fore
 
 def _trained(estimator: Any, training: Labelled) -> Any:
     """Train a new model like another, by weights unless they are all the same."""
-    weight = _unless_equal(training.weight)
-    return clone(estimator).fit(training.X, training.y, **weights_for(estimator, weight))
-
-
-def _unless_equal(weight: FloatArray) -> FloatArray | None:
-    return None if np.all(weight == weight[:1]) else weight
+    return clone(estimator).fit(training.X, training.y, **weights_for(estimator, training.weight_unless_equal))
