@@ -58,7 +58,14 @@ def run(options: Arguments) -> int:
     from ipforest.experiments.experiment import reproduce
     from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
     from ipforest.experiments.frontier_page import require_comparison
-    from ipforest.experiments.frontier_summary import ERROR_OF_CLASSES, ERROR_OF_NUMBERS, REFERENCES, losses, mean_ranks
+    from ipforest.experiments.frontier_summary import (
+        ERROR_OF_CLASSES,
+        ERROR_OF_NUMBERS,
+        REFERENCES,
+        losses,
+        mean_ranks,
+        sets_left_out,
+    )
     from ipforest.experiments.methods import OURS
     from ipforest.testing.subjects import find_methods
 
@@ -95,6 +102,9 @@ def run(options: Arguments) -> int:
     ]
     if behind:
         print(f"Budgets at which ours are behind\n{records_to_text(behind)}\n")
+    left_out = sets_left_out(result.rows)
+    if left_out is not None:
+        print(f"{left_out}.\n")
     ranks = mean_ranks(result.rows)
     if ranks is not None:
         print(f"{ranks}; that all are alike has p = {ranks.p_value:.2g}.")

@@ -17,6 +17,7 @@ from ipforest.experiments.frontier_summary import (
     is_behind,
     losses,
     mean_ranks,
+    sets_left_out,
 )
 from ipforest.experiments.methods import FRONT_ENDS
 
@@ -65,7 +66,7 @@ def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -
     areas = {(row["data"], row["method"]): row for row in rows if row["budget"] == AREA}
     data_sets = [data for data, method in areas if method == front_end and data != ALL]
     seeds = [areas[data, front_end]["seeds"] for data in data_sets]
-    ranks = mean_ranks(rows)
+    ranks, left_out = mean_ranks(rows), sets_left_out(rows)
     return (
         "\n\n".join(
             [
@@ -73,6 +74,7 @@ def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -
                 f"Made by this command, {day.isoformat()}; {_span(seeds)}:\n\n```bash\n{command}\n```",
                 EXPLAINED,
                 "## Against the references\n\n" + _table(_headline(rows, areas, data_sets)),
+                *([] if left_out is None else [f"{left_out}."]),
                 "## The front end, data set by data set\n\n" + _table(_by_data_set(areas, front_end, data_sets)),
                 "## Budgets at which it is behind\n\n" + _behind([row for row in rows if row["method"] == front_end]),
                 "## All methods\n\n" + _table(_by_method(rows, areas, data_sets)),

@@ -28,6 +28,7 @@ __all__ = [
     "draw",
     "losses",
     "mean_ranks",
+    "sets_left_out",
     "summarise",
 ]
 
@@ -272,6 +273,22 @@ def areas_by_method(rows: Sequence[Record]) -> dict[str, dict[str, Record]]:
             areas.setdefault(row["method"], {})[row["data"]] = row
     complete = [row["data"] for row in rows if all(row["data"] in lines for lines in areas.values())]
     return {method: {data: lines[data] for data in dict.fromkeys(complete)} for method, lines in areas.items()}
+
+
+def sets_left_out(rows: Sequence[Record]) -> str | None:
+    """Name the data sets that are not in the means of `ALL`, and the methods that are missing there; None without."""
+    of_data = {
+        data: {line["method"] for line in lines} for (data,), lines in grouped(rows, "data").items() if data != ALL
+    }
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    missing = {data: [name for name in methods if name not in found] for data, found in of_data.items()}
+    told = [f"{data} ({', '.join(names)})" for data, names in missing.items() if names]
+    if not told:
+        return None
+    return (
+        f"Means are over {len(of_data) - len(told)} of {len(of_data)} data sets, those that all methods finished. Left "
+        f"out, and what is missing there: {'; '.join(told)}. Leave these methods out to average over all data sets"
+    )
 
 
 def mean_ranks(rows: Sequence[Record]) -> MeanRanks | None:

@@ -46,6 +46,17 @@ def test_of_one_seed_no_loss_and_no_spread_is_told() -> None:
     assert "## Budgets at which it is behind\n\nOne seed has no standard error, and cannot tell.\n" in page
 
 
+def test_data_sets_that_are_not_in_the_means_are_named() -> None:
+    every = rows()
+    assert "Means are over" not in frontier_page(every, "All", "ipforest frontier a b", DAY)
+    some = [row for row in every if (row["data"], row["method"]) not in {("set 1", "BudgetRF"), ("all", "BudgetRF")}]
+    page = frontier_page(some, "Some", "ipforest frontier a b", DAY)
+    assert (
+        "Means are over 1 of 2 data sets, those that all methods finished. Left out, and what is missing there: "
+        "set 1 (BudgetRF). Leave these methods out to average over all data sets.\n" in page
+    )
+
+
 def test_a_page_without_the_front_end_or_a_peer_is_refused() -> None:
     for method in ("BudgetedClassifier", "CEGB lazy"):
         alone = frontier_summary.summarise([record(method, 0, 1.0, 0.1, 0.1)])
