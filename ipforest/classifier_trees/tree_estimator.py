@@ -16,7 +16,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray, one_blas_thread
 from ipforest._internal.examples import Labelled
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
@@ -189,7 +189,8 @@ class ClassifierTreeEstimator(PricedEstimator):
         ]
         self.prior_ = self._constant(training.y) + self._offset
         free = ClassifierTree.single(np.zeros(parts[0].phi.shape[1]), self.prior_)
-        found = [*self._learn(*parts), (np.inf, free)]
+        with one_blas_thread():
+            found = [*self._learn(*parts), (np.inf, free)]
         self.candidates_ = [self._judged(lam, tree, parts[1]) for lam, tree in found]
         return Frontier.of_points((each.cost, each.badness) for each in self.candidates_)
 

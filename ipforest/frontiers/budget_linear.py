@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray, one_blas_thread
 from ipforest._internal.examples import Labelled
 from ipforest.ensemble.linear import NUMBER, LinearModel, margins_of
 from ipforest.estimator.checks import check_positive
@@ -63,13 +63,14 @@ class LinearCascades(JointFrontier):
         data = _Terms.of(_drawn(training, task, random), self.categories_.columns, task)
         free = [feature for unit in seller.free_units() for feature in unit.features]
         nothing, bought = np.empty(0, dtype=np.int64), [tuple[Unit, ...]()]
-        fitted = [data.fitted(nothing, self.alpha), *([data.fitted(np.array(free), self.alpha)] if free else [])]
-        for size in stage_sizes(min(len(seller.paid_units()), MOST_UNITS)):
-            work.check()
-            worth = data.gains(fitted[-1], self.alpha, seller.first_unit, seller.costs.n_units)
-            bought.append(by_price(seller, worth, bought[-1], size - len(bought[-1])))
-            features = [*free, *(feature for unit in bought[-1] for feature in unit.features)]
-            fitted.append(data.fitted(np.array(features), self.alpha))
+        with one_blas_thread():
+            fitted = [data.fitted(nothing, self.alpha), *([data.fitted(np.array(free), self.alpha)] if free else [])]
+            for size in stage_sizes(min(len(seller.paid_units()), MOST_UNITS)):
+                work.check()
+                worth = data.gains(fitted[-1], self.alpha, seller.first_unit, seller.costs.n_units)
+                bought.append(by_price(seller, worth, bought[-1], size - len(bought[-1])))
+                features = [*free, *(feature for unit in bought[-1] for feature in unit.features)]
+                fitted.append(data.fitted(np.array(features), self.alpha))
         models = [each.model for each in fitted]
         stages = stages_in_order(models, feature_sets(bought[1:], seller))
         policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)

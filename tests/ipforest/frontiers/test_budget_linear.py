@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from ipforest import (
     BudgetedClassifier,
@@ -283,6 +284,25 @@ def test_alpha_is_a_positive_number(alpha: Any) -> None:
     for model in (BudgetLinear(alpha).set_params(budget=1), BudgetLinearRegressor(alpha)):
         with pytest.raises((ValueError, TypeError), match=r"^alpha: expected"):
             model.fit(TUMOURS, LABELS)
+
+
+def test_models_are_trained_on_one_thread_and_others_have_theirs_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def threads() -> list[int]:
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    def counting(self: Any, *arguments: Any) -> Any:
+        during.append(threads())
+        return fitted(self, *arguments)
+
+    during: list[list[int]] = []
+    fitted = _Terms.fitted
+    monkeypatch.setattr(_Terms, "fitted", counting)
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        BudgetLinear(random_state=0).fit(TUMOURS, LABELS)
+        assert threads() == before
+    assert len(during) > 3
+    assert all(set(found) == {1} for found in during)
 
 
 def test_terms_take_no_more_than_two_copies_of_their_table() -> None:
