@@ -43,18 +43,26 @@ def table_of(model: BudgetedPipeline, inner: Mapping[str, dict[str, Any]]) -> di
 def features_alone(n_features: int, categories: Mapping[int, Sequence[Any]]) -> dict[str, Any]:
     """Describe features that are given themselves, as ``schema.json`` says, some of them by the names of categories.
 
-    A number stands for a name that says it. Any other number is itself that of a category if no name says a number.
+    A number stands for a name that says it, and a text for a number that it says. Any other number is itself that of a
+    category if no name says a number.
     """
     codings = {}
     for feature, names in categories.items():
         place_of = {name: place for place, name in reversed([*enumerate(names)])}
         said = [(number, place) for name, place in place_of.items() if isinstance(number := as_number(name), float)]
-        known = {number: place for number, place in said if isfinite(number)} | place_of
+        texts = {text: place for name, place in place_of.items() for text in _texts(name)}
+        known = {number: place for number, place in said if isfinite(number)} | texts | place_of
         others = "nan" if said else ITSELF
         coding = {"names": [*known], "numbers": [*known.values()], "missing": "nan", "others": others}
         codings[str(feature)] = coding
     features = [*range(n_features)]
     return {"columns": features, "source": features, "codings": codings}
+
+
+def _texts(name: Any) -> set[str]:
+    """Write a category that is no text in the ways that a table or a program may give it: 20 and 20.0."""
+    number = as_number(name)
+    return set() if isinstance(name, str) else {str(name), str(number), str(number).removesuffix(".0")}
 
 
 def _codings(
