@@ -61,10 +61,21 @@ def onward(place: int, following: int) -> int:
     return int(following)
 
 
+def is_gap(cell: Any) -> bool:
+    """Return whether a cell is missing: None, NaN, or what compares as neither, such as the NA of pandas."""
+    try:
+        return cell is None or bool(cell != cell)
+    except TypeError:
+        return True
+
+
 def number_of(cell: Any, coding: dict[str, Any], column: Any) -> float:
     """Return the number that stands for a cell; a text is not itself one where there are names."""
-    names, is_gap = coding["names"], cell is None or cell != cell
-    number = coding["numbers"][names.index(cell)] if cell in names else coding["missing" if is_gap else "others"]
+    names = coding["names"]
+    if is_gap(cell):
+        number = coding["missing"]
+    else:
+        number = coding["numbers"][names.index(cell)] if cell in names else coding["others"]
     try:
         return float(number if number != "itself" else "nan" if names and isinstance(cell, str) else cell)
     except (TypeError, ValueError):

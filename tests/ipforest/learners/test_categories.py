@@ -305,8 +305,8 @@ def test_texts_of_numbers_are_the_categories_that_they_say_in_an_export() -> Non
     X = pd.DataFrame({"code": pd.Categorical(random.choice([10, 20.0, 30], 200))})
     model = BudgetLinear(budget=1, random_state=0).fit(X, X["code"] == 20)
     reader = Model(json.loads(write(model, "json")))
-    for cell in (20, 20.0, "20", "20.0", 10, "10", "x", None):
+    for cell in (20, 20.0, "20", "20.0", 10, "10", "x", None, np.nan, pd.NA):
         session = model.session()
-        session.tell(np.nan if cell == "x" else cell)
+        session.tell(np.nan if isinstance(cell, str) and cell == "x" else cell)
         labels = [reader.predict_one(lambda _, cell=cell: cell).label, *model.predict(pd.DataFrame({"code": [cell]}))]
         assert labels == [session.answer, session.answer], cell
