@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import FunctionTransformer
 
+from ipforest._internal.arrays import one_line
 from ipforest.ensemble.categories import as_number
 from ipforest.tabular.preprocessing import categories_of
 from ipforest.wrappers.pipeline import BudgetedPipeline
@@ -132,7 +133,7 @@ def _require_number_or_gap(transformer: Any) -> None:
     fills_gaps = isinstance(transformer, SimpleImputer) and pd.isna(transformer.missing_values)
     if not is_identity and not (fills_gaps and not transformer.add_indicator):
         raise ValueError(
-            "preprocessing_: expected encoders of categories, imputers of single columns and columns that stay as they "
-            f"are, which an export holds, got {type(transformer).__name__}; write the estimator_ of the pipeline, and "
-            "give the model what preprocessing_ computes"
+            "preprocessing_: expected encoders of categories, imputers of single columns without indicators and "
+            f"columns that stay as they are, which an export holds, got {one_line(repr(transformer))}; write the "
+            "estimator_ of the pipeline, and give the model what preprocessing_ computes"
         )
