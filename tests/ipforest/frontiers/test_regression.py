@@ -1,5 +1,6 @@
 """Regression on the frontier: trees of means, stopping by expected squared error, and the front end."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,17 @@ def test_a_target_may_be_in_any_unit(estimator: Any) -> None:
         losses = [model.frontier_.criterion[model.choice_] for model in same]
         assert losses[1] == pytest.approx(losses[0], rel=1e-6)
     np.testing.assert_allclose(second.predict(X), 1024 * first.predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("target", "price"), [(2.0**20, 1.0), (2.0**10, 2.0**-20), (2.0**-300, 2.0**28)])
+def test_forests_grown_anew_test_what_is_bought_in_any_units(target: float, price: float) -> None:
+    X, y = contexts(200)
+    first, second = (
+        clone(FOREST).set_params(feature_costs=FeatureCosts([unit] * 5)).fit(X, scale * y)
+        for unit, scale in ((1, 1.0), (Fraction(price), target))
+    )
+    assert [each.loss for each in second.members_] == [each.loss for each in first.members_]
+    assert [each.cost for each in second.members_] == [price * each.cost for each in first.members_]
 
 
 def test_a_target_that_never_changes_buys_nothing() -> None:
