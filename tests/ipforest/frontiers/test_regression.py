@@ -25,6 +25,7 @@ from ipforest import (
     BudgetedPipeline,
     BudgetedRegressor,
     BudgetForestRegressor,
+    BudgetLinearRegressor,
     FeatureCosts,
     Forest,
     ForestGrowth,
@@ -148,6 +149,11 @@ def test_a_target_that_never_changes_buys_nothing() -> None:
         model = clone(estimator).fit(X, np.full(80, 7.0))
         assert model.predict(X).tolist() == [7.0] * 80
         assert model.cost(X).max() == 0
+
+
+def test_no_costlier_model_is_called_better_where_it_loses_as_much() -> None:
+    X = contexts(80)[0]
+    assert not BudgetLinearRegressor(budget=2, random_state=0).fit(X, np.full(80, 3.0)).cost(X).any()  # no warning
 
 
 def test_sureness_is_how_far_apart_the_ends_of_all_trees_still_lie() -> None:
