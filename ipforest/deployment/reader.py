@@ -9,7 +9,7 @@ import numpy as np
 HEAD, SETTLED_SLACK, SUREST = {"format": "ipforest-model", "version": 9}, 1e-9, 1e-4
 NEEDED = {"classes", "class_costs", "features", "table", "prices", "cap", "free", "calibrations", "decision", "whole"}
 BY_KIND = {"trees": {"trees", "rule", "level"}, "stages": {"stages", "rule", "level"}, "gate": {"gate", "goals"}}
-PLAIN = {"names": [], "missing": "nan", "others": "itself"}
+PLAIN = {"names": [], "numbers": [], "missing": "nan", "others": "itself"}
 
 LINKS: dict[str, Callable[[Any], Any]] = {
     "identity": lambda margins: margins,
@@ -63,8 +63,8 @@ def onward(place: int, following: int) -> int:
 
 def number_of(cell: Any, coding: dict[str, Any], column: Any) -> float:
     """Return the number that stands for a cell; a text is not itself one where there are names."""
-    names, is_gap = coding["names"], cell is None or cell != cell
-    number = coding["numbers"][names.index(cell)] if cell in names else coding["missing" if is_gap else "others"]
+    names, gap = coding["names"], cell is None or str(cell == cell) != "True"  # NaN, or the NA of pandas
+    number = coding["missing"] if gap else [*coding["numbers"], coding["others"]][[*names, cell].index(cell)]
     try:
         return float(number if number != "itself" else "nan" if names and isinstance(cell, str) else cell)
     except (TypeError, ValueError):

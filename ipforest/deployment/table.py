@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import FunctionTransformer
 
+from ipforest._internal.arrays import one_line
 from ipforest.ensemble.categories import as_number
 from ipforest.tabular.preprocessing import categories_of
 from ipforest.wrappers.pipeline import BudgetedPipeline
@@ -43,18 +44,26 @@ def table_of(model: BudgetedPipeline, inner: Mapping[str, dict[str, Any]]) -> di
 def features_alone(n_features: int, categories: Mapping[int, Sequence[Any]]) -> dict[str, Any]:
     """Describe features that are given themselves, as ``schema.json`` says, some of them by the names of categories.
 
-    A number stands for a name that says it. Any other number is itself that of a category if no name says a number.
+    A number stands for a name that says it, and a text for a number that it says. Any other number is itself that of a
+    category if no name says a number.
     """
     codings = {}
     for feature, names in categories.items():
         place_of = {name: place for place, name in reversed([*enumerate(names)])}
         said = [(number, place) for name, place in place_of.items() if isinstance(number := as_number(name), float)]
-        known = {number: place for number, place in said if isfinite(number)} | place_of
+        texts = {text: place for name, place in place_of.items() for text in _texts(name)}
+        known = {number: place for number, place in said if isfinite(number)} | texts | place_of
         others = "nan" if said else ITSELF
         coding = {"names": [*known], "numbers": [*known.values()], "missing": "nan", "others": others}
         codings[str(feature)] = coding
     features = [*range(n_features)]
     return {"columns": features, "source": features, "codings": codings}
+
+
+def _texts(name: Any) -> set[str]:
+    """Write a category that is no text in the ways that a table or a program may give it: 20 and 20.0."""
+    number = as_number(name)
+    return set() if isinstance(name, str) else {str(name), str(number), str(number).removesuffix(".0")}
 
 
 def _codings(
@@ -124,7 +133,7 @@ def _require_number_or_gap(transformer: Any) -> None:
     fills_gaps = isinstance(transformer, SimpleImputer) and pd.isna(transformer.missing_values)
     if not is_identity and not (fills_gaps and not transformer.add_indicator):
         raise ValueError(
-            "preprocessing_: expected encoders of categories, imputers of single columns and columns that stay as they "
-            f"are, which an export holds, got {type(transformer).__name__}; write the estimator_ of the pipeline, and "
-            "give the model what preprocessing_ computes"
+            "preprocessing_: expected encoders of categories, imputers of single columns without indicators and "
+            f"columns that stay as they are, which an export holds, got {one_line(repr(transformer))}; write the "
+            "estimator_ of the pipeline, and give the model what preprocessing_ computes"
         )

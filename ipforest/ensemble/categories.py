@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ipforest._internal.arrays import Array, BoolArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.feature_names import column_names, in_pandas
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "as_number",
     "is_from_dtype",
     "number_out_of_place",
+    "places_among",
 ]
 
 FROM_DTYPE = "from_dtype"
@@ -142,11 +143,9 @@ class Categories:
     def _places(self, column: int, values: pd.Series) -> Any:
         """Find the places of categories; numbers are those of words, unless the words are numbers."""
         known = self.names[column]
-        if pd.api.types.is_numeric_dtype(values.dtype):
-            known = tuple(map(as_number, known))
-            if all(isinstance(category, str) for category in known):
-                return values
-        return _places_among(known, values)
+        if pd.api.types.is_numeric_dtype(values.dtype) and all(isinstance(as_number(each), str) for each in known):
+            return values
+        return places_among(known, values)
 
     def translated(self, X: Array, others: Categories) -> Array:
         """Give categories that have the numbers of others those that they have here; unknown ones are missing.
@@ -171,7 +170,7 @@ class Categories:
         for column, names in others.names.items():
             known = self.names.get(column)
             if known != names:
-                numbers = [*map(as_number, names)] if known is None else _places_among(known, names)
+                numbers = [*map(as_number, names)] if known is None else places_among(known, names)
                 if any(isinstance(each, str) for each in numbers):
                     raise ValueError(
                         f"X: expected numbers as the categories of column {column}, of which the model keeps no names, "
@@ -377,10 +376,37 @@ def _require_places(X: Any, columns: Collection[int] | None, name: str) -> None:
             )
 
 
-def _places_among(known: Sequence[Any], values: Any) -> Any:
-    """Find the places of values among known ones; NaN for those that are not known."""
-    places = pd.Index(known, dtype=object).get_indexer(pd.Index(values, dtype=object))
-    return np.where(places < 0, np.nan, places)
+def places_among(known: Sequence[Any], values: Any) -> FloatArray:
+    """Find the places of values among known ones; NaN for those that are not known, and for missing ones.
+
+    A value that is none of them may be the text of one, or say its number where one of the two is a text: 20 and 20.0
+    are the category "20", "20" and "20.0" the category 20, but "020" is not "20".
+
+    Parameters
+    ----------
+    known : sequence
+        Each once.
+    values : array, Series or sequence, shape (n,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+    """
+    given = pd.Index(values, dtype=object)
+    places: FloatArray = pd.Index(known, dtype=object).get_indexer(given).astype(np.float64)
+    places[places < 0] = np.nan
+    others = given[np.isnan(places)].dropna().unique()
+    if others.size:
+        last_to_first = [*enumerate(known)][::-1]  # the first of several that say the same is meant
+        by_text = {str(name): place for place, name in last_to_first}
+        by_number = {(isinstance(name, str), as_number(name)): place for place, name in last_to_first}
+        found = {
+            value: by_text.get(str(value), by_number.get((not isinstance(value, str), as_number(value)), np.nan))
+            for value in others
+        }
+        gaps = np.isnan(places)
+        places[gaps] = [found.get(value, np.nan) for value in given[gaps]]
+    return places
 
 
 def _category_columns(frame: pd.DataFrame) -> list[int]:

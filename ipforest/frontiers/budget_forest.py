@@ -61,6 +61,7 @@ LOOKAHEAD_LEAF_SHARE = 1 / 2000
 """Least share of all examples per leaf of trees that look ahead, of which each node takes a millisecond."""
 
 UNAFFORDABLE = 1e12
+"""So many times the impurity of all examples does the cheapest unit cost where only what is bought may be tested."""
 
 MOST_REGROWN = 6
 """Forests are grown anew on what so many of the frontier buy, evenly spread over its order of cost."""
@@ -355,7 +356,9 @@ class GrownForests(GrownFrontier):
 
     def _regrown(self, run: _Run, forests: Sequence[Forest], leaf: int) -> Iterator[Forest]:
         """For each forest grow deep trees on what the training examples buy in it."""
-        grower = Grower(self._task.impurity, min_samples_leaf=leaf, price_weight=UNAFFORDABLE)
+        data, cheapest = run.data, min(self.costs_.positive_costs, default=1.0)
+        lam = UNAFFORDABLE * self._task.spread(data.encoded, data.weight) / float(cheapest)
+        grower = Grower(self._task.impurity, min_samples_leaf=leaf, price_weight=lam)
         for bought in forests:
             owned = self._nothing_bought(run.data)
             owned.record_trees(bought, bought.leaves(run.data.X))

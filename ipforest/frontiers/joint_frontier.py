@@ -323,8 +323,9 @@ class JointFrontier(MemberEstimator):
 
     def _choose(self) -> None:
         super()._choose()
-        cost = self.frontier_.cost
-        self._warn_if_nothing_is_bought(float(cost[self.choice_]), cost[self.choice_ + 1 :])
+        offered, choice = self.frontier_, self.choice_
+        better = offered.cost[offered.loss < offered.loss[choice]]  # not by the allowance for what is spent alone
+        self._warn_if_nothing_is_bought(float(offered.cost[choice]), better)
 
     @property
     def trees_(self) -> TreesInOrder | StagesInOrder:

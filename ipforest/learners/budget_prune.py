@@ -200,16 +200,15 @@ class BudgetPrune(ForestPruner):
         summed = _summed_trees(ensemble)
         if summed is None:
             return super()._use_fitted(ensemble, X, y, X_cost, sample_weight)
-        self._check_boosted(y)
+        self._check_boosted(y, summed)
         self.categories_ = self._categories_of(ensemble, X)
         examples = validated(self, X, ensure_all_finite=self._finite())
         require_features_of(ensemble, self.n_features_in_, getattr(self, "feature_names_in_", None))
         require_rows_in_order(X, y)
         self._note_missing(examples)
         self.estimator_, self.costs_, self.class_costs_ = ensemble, self._read_costs(), None
-        classes = getattr(ensemble, "classes_", None)
-        self._keep_classes(classes)
-        labels = checked_labels(y, examples, classes, "y")
+        self._keep_classes(summed.classes)
+        labels = checked_labels(y, examples, summed.classes, "y")
         data = Labelled(examples, labels, checked_weight(sample_weight, X, examples))
         self._keep_held_out(data)
         names = getattr(self, "feature_names_in_", None)
@@ -218,10 +217,17 @@ class BudgetPrune(ForestPruner):
         self._refit_data = data.with_relative_weights() if self._pruning.refit else None
         return self._paying(X_cost, examples), data, None
 
-    def _check_boosted(self, y: object) -> None:
+    def _check_boosted(self, y: object, trees: BoostedTrees) -> None:
         """Require what the pruning of summed trees takes: targets, and the loss of their link."""
         if y is None:
             raise ValueError("y: expected the targets of X, by which the steps of boosted trees are judged, got None")
+        if trees.loss is not None:
+            raise ValueError(
+                "estimator: expected boosted trees that were trained by the loss by which their steps are judged, that "
+                f"of the link {trees.link!r}, got trees of the loss {trees.loss!r}; train them by squared errors (or "
+                "Poisson's), or prune dataclasses.replace(ensemble.read(estimator), loss=None) by "
+                "PruningInstance.from_boosted"
+            )
         given = {
             f"loss={self.loss!r}": self.loss is not None,
             f"pruning.errors={self._pruning.errors!r}": self._pruning.errors not in ("in-bag", "held-out"),

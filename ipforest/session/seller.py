@@ -15,6 +15,7 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, 
 from ipforest._internal.feature_names import column_of
 from ipforest._internal.words import listed, number_of, some_of
 from ipforest.costs import FeatureCosts, two_units
+from ipforest.ensemble.categories import places_among
 from ipforest.policy import Test, compared
 from ipforest.walks import Purse
 from ipforest.walks.labels import label_places
@@ -100,10 +101,7 @@ class Seller:
             number = number_of(value, self.feature_names[column])
             return float("nan") if column in self.whole and number % 1 > 0 else number
         names = self.categories[column]
-        if value in names:
-            return float(names.index(value))
-        texts = [*map(str, names)]
-        return float(texts.index(str(value))) if str(value) in texts else float("nan")
+        return float(names.index(value) if value in names else places_among(names, [value])[0])
 
     def listed_number(self, column: int, value: Any) -> float:
         """Read a value as `number` does, but refuse words that training has not seen.

@@ -27,6 +27,12 @@ BRANCHING_SIZE = 8
 MOST_COMPARED = 64
 """Examples part by what so many units tell about them, those that tell most."""
 
+COMPARED_AS = 2.0**-7
+"""What a unit tells per price is at most this and more than half of it, in whatever units targets and prices are.
+
+scikit-learn's trees take values for equal whose variance is below 2.2e-16, which rounding alone brings about near 1.
+"""
+
 
 @dataclass(slots=True, eq=False)
 class Plan:
@@ -129,7 +135,8 @@ class Planner:
         router = DecisionTreeRegressor(
             max_leaf_nodes=self._max_branches, min_samples_leaf=self._min_support, random_state=0
         )
-        router.fit(self._X[np.ix_(rows, seen)], ratios, self._weight[rows])
+        power = np.frexp(np.abs(ratios).max())[1]  # of two, so that the tree is the same
+        router.fit(self._X[np.ix_(rows, seen)], COMPARED_AS * np.ldexp(ratios, -power), self._weight[rows])
         return router, router.apply(self._X[np.ix_(rows, seen)])
 
     def _mean_worth(self, rows: IntArray) -> FloatArray:

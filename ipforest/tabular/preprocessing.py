@@ -171,7 +171,9 @@ def categories_of(transformer: Any, n_inputs: int, check: Callable[[Any], None])
     if isinstance(transformer, ColumnTransformer):
         found: list[list[list[Any]]] = [[] for _ in range(n_inputs)]
         for _, step, columns in transformer.transformers_:
-            chosen = [] if isinstance(step, str) and step == "drop" else column_numbers(transformer, columns, n_inputs)
+            if isinstance(step, str) and step == "drop":
+                continue
+            chosen = column_numbers(transformer, columns, n_inputs)
             for column, known in zip(chosen, categories_of(step, len(chosen), check), strict=True):
                 found[column] += known
         return found

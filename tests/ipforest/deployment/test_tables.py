@@ -92,10 +92,24 @@ def test_what_the_preparation_refuses_the_reader_refuses() -> None:
         reader.predict_one({**row, "age": "young"}.__getitem__)
 
 
+@pytest.mark.parametrize("remainder", ["drop", "passthrough"])
+def test_columns_that_the_preparation_drops_are_left_out(remainder: str) -> None:
+    dropped = () if remainder == "drop" else (("drop", ["lab"]),)
+    encoder = make_column_transformer(WORDS, ("passthrough", ["age"]), *dropped, remainder=remainder)
+    X = table(200, 0)[["ecg", "age", "lab"]]
+    model = BudgetedPipeline(encoder, BudgetPrune(FOREST, random_state=0)).fit(X, (X.ecg == "st") ^ (X.age > 50))
+    reader = Model(json.loads(write(model, "json")))
+    rows = X.drop(columns="lab").to_dict("records")
+    assert [reader.predict_one(row.__getitem__).label for row in rows] == model.predict(X).tolist()
+
+
 def test_formats_and_transformers_that_hold_no_words_are_named() -> None:
     model = fitted(BudgetPrune(FOREST, random_state=0), WORDS, NUMBERS, (StandardScaler(), ["lab"]))
     with pytest.raises(ValueError, match=r"preprocessing_: expected encoders of categories, .* got StandardScaler"):
         write(model, "json")
+    marked = fitted(BudgetPrune(FOREST, random_state=0), WORDS, NUMBERS, (SimpleImputer(add_indicator=True), ["lab"]))
+    with pytest.raises(ValueError, match=r"without indicators and .* got SimpleImputer\(add_indicator=True\); write"):
+        write(marked, "json")
     for target in ("c", "onnx"):
         with pytest.raises(ValueError, match=r"the preparation of columns \(preprocessing_\), which (C|ONNX) does not"):
             write(model, target)

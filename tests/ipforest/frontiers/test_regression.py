@@ -1,5 +1,6 @@
 """Regression on the frontier: trees of means, stopping by expected squared error, and the front end."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ipforest import (
     BudgetedPipeline,
     BudgetedRegressor,
     BudgetForestRegressor,
+    BudgetLinearRegressor,
     FeatureCosts,
     Forest,
     ForestGrowth,
@@ -130,12 +132,28 @@ def test_a_target_may_be_in_any_unit(estimator: Any) -> None:
     np.testing.assert_allclose(second.predict(X), 1024 * first.predict(X), rtol=1e-6)
 
 
+@pytest.mark.parametrize(("target", "price"), [(2.0**20, 1.0), (2.0**10, 2.0**-20), (2.0**-300, 2.0**28)])
+def test_forests_grown_anew_test_what_is_bought_in_any_units(target: float, price: float) -> None:
+    X, y = contexts(200)
+    first, second = (
+        clone(FOREST).set_params(feature_costs=FeatureCosts([unit] * 5)).fit(X, scale * y)
+        for unit, scale in ((1, 1.0), (Fraction(price), target))
+    )
+    assert [each.loss for each in second.members_] == [each.loss for each in first.members_]
+    assert [each.cost for each in second.members_] == [price * each.cost for each in first.members_]
+
+
 def test_a_target_that_never_changes_buys_nothing() -> None:
     X = contexts(80)[0]
     for estimator in (BOOST, FOREST):
         model = clone(estimator).fit(X, np.full(80, 7.0))
         assert model.predict(X).tolist() == [7.0] * 80
         assert model.cost(X).max() == 0
+
+
+def test_no_costlier_model_is_called_better_where_it_loses_as_much() -> None:
+    X = contexts(80)[0]
+    assert not BudgetLinearRegressor(budget=2, random_state=0).fit(X, np.full(80, 3.0)).cost(X).any()  # no warning
 
 
 def test_sureness_is_how_far_apart_the_ends_of_all_trees_still_lie() -> None:

@@ -1,17 +1,23 @@
 """BudgetPrune takes fitted boosted trees of any library: pruned, refitted and stopped in one call."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, HistGradientBoostingClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn.frozen import FrozenEstimator
 
 import proofs
-from ipforest import BudgetPrune, EarlyExit, PruningSettings
-from ipforest.ensemble import BoostedTrees
+from ipforest import BudgetPrune, EarlyExit, FeatureCosts, PruningInstance, PruningSettings
+from ipforest.ensemble import BoostedTrees, read
 from ipforest.ensemble.refitting import mean_loss
 from ipforest.stopping.threshold_stopping import ThresholdStopping
 
@@ -24,8 +30,9 @@ def xgboost() -> Any:
     return pytest.importorskip("xgboost").XGBClassifier(n_estimators=5, random_state=0, n_jobs=1)
 
 
-def catboost() -> Any:
-    return pytest.importorskip("catboost").CatBoostClassifier(5, verbose=False, allow_writing_files=False)
+def catboost(kind: str) -> Any:
+    library = pytest.importorskip("catboost")
+    return getattr(library, f"CatBoost{kind}")(5, verbose=False, allow_writing_files=False, thread_count=1)
 
 
 MODELS: dict[str, tuple[Any, Any]] = {
@@ -34,7 +41,8 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "numbers": (lambda: GradientBoostingRegressor(n_estimators=5, random_state=0), load_diabetes),
     "LightGBM": (lightgbm, load_breast_cancer),
     "XGBoost": (xgboost, load_breast_cancer),
-    "CatBoost": (catboost, load_breast_cancer),
+    "CatBoost": (lambda: catboost("Classifier"), load_breast_cancer),
+    "numbers by CatBoost": (lambda: catboost("Regressor"), load_diabetes),
 }
 SLOW = ("three classes", "scikit-learn", "LightGBM", "XGBoost", "CatBoost")
 
@@ -100,3 +108,12 @@ def test_boosted_trees_that_are_not_read_are_refused_with_the_reason() -> None:
     model = lightgbm().set_params(linear_tree=True).fit(X, y)
     with pytest.raises(TypeError, match=r"^model: expected leaves with one value, got linear trees$"):
         BudgetPrune(model).fit(X, y)
+
+
+def test_trees_of_another_loss_than_that_of_their_link_are_refused_with_what_takes_them() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = HistGradientBoostingRegressor(loss="absolute_error", max_iter=2).fit(X, y)
+    with pytest.raises(ValueError, match=r"^estimator: expected boosted trees .* of the loss 'absolute_error'; train "):
+        BudgetPrune(model, budget=2).fit(X, y)
+    trees = replace(read(model), loss=None)
+    assert PruningInstance.from_boosted(trees, X, FeatureCosts(np.ones(10)), (X, y)).n_trees == 2

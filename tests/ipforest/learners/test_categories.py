@@ -1,5 +1,6 @@
 """Categories in BudgetBoost and BudgetForest: found by dtype, number or name, told by name, in whatever order."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,10 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetForest, FeatureCosts, ForestSearch
+from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetForest, BudgetLinear, FeatureCosts, ForestSearch
+from ipforest.deployment.reader import Model
 from ipforest.ensemble import read, write
-from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.categories import Categories, places_among
 from ipforest.frontiers import budget_forest
 from ipforest.session import Seller
 from ipforest.tabular.model_files import load_model, save_model
@@ -207,7 +209,9 @@ VALUES = {
 def forms(frame: pd.DataFrame) -> dict[str, Any]:
     """Give the same examples in every form that holds their values."""
     plain = frame.assign(colour=frame["colour"].astype(object))
-    given: dict[str, Any] = {"objects": plain, "array of objects": plain.to_numpy()}
+    texts = plain.assign(colour=plain["colour"].map(str, na_action="ignore"))
+    given: dict[str, Any] = {"objects": plain, "array of objects": plain.to_numpy(), "texts": texts}
+    given["categories of texts"] = texts.astype({"colour": "category"})
     if isinstance(plain["colour"].dropna().iloc[0], int | float):
         given |= {"numbers": plain.astype(float), "array": plain.to_numpy(dtype=float)}
     try:
@@ -266,3 +270,43 @@ def test_numbers_of_categories_that_are_words() -> None:
     texts = Categories((0,), {0: ("10", "9")})
     np.testing.assert_array_equal(texts.numbers(np.array([[9.0], [10.0], [0.0]])), [[1], [0], [np.nan]])
     assert Categories().numbers([[1.0]]) == [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("known", "values", "places"),
+    [
+        ((10, 20, 30), [20, "20", 20.0, "20.0", "020", np.int64(30), "30 "], [1, 1, 1, 1, 1, 2, 2]),
+        (("10", "20"), [20, "20", 20.0, "20.0", "020"], [1, 1, 1, np.nan, np.nan]),
+        (("1", "01", "1.1", "1.10"), ["01", 1, 1.1, "1.10", np.nan], [1, 0, 2, 3, np.nan]),
+        (("False", "True"), [True, "True", "true"], [1, 1, np.nan]),
+        ((False, True), [True, "True", "x"], [1, 1, np.nan]),
+        (("nan", "None"), [np.nan, None, pd.NA, "nan"], [np.nan, np.nan, np.nan, 0]),
+    ],
+)
+def test_numbers_and_their_texts_are_one_category(
+    known: tuple[Any, ...], values: list[Any], places: list[float]
+) -> None:
+    seller = Seller(FeatureCosts([1]), 0.0, None, ("code",), True, categories={0: known})
+    np.testing.assert_array_equal(places_among(known, values), places)
+    np.testing.assert_array_equal([seller.number(0, value) for value in values], places)
+    for kind in (object, "category"):
+        frame = pd.DataFrame({"code": pd.Series(values, dtype=object).astype(kind)})
+        np.testing.assert_array_equal(Categories((0,), {0: known}).numbers(frame)["code"], places)
+
+
+def test_gaps_and_numbers_are_read_where_several_categories_say_one_number() -> None:
+    categories = Categories((0,), {0: ("1.1", "1.10", "1.2")})
+    numbers = categories.numbers(pd.DataFrame({"version": [np.nan, 1.1, 1.2]}))["version"]
+    np.testing.assert_array_equal(numbers, [np.nan, 0, 2])
+
+
+def test_texts_of_numbers_are_the_categories_that_they_say_in_an_export() -> None:
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"code": pd.Categorical(random.choice([10, 20.0, 30], 200))})
+    model = BudgetLinear(budget=1, random_state=0).fit(X, X["code"] == 20)
+    reader = Model(json.loads(write(model, "json")))
+    for cell in (20, 20.0, "20", "20.0", 10, "10", "x", None, np.nan, pd.NA):
+        session = model.session()
+        session.tell(np.nan if isinstance(cell, str) and cell == "x" else cell)
+        labels = [reader.predict_one(lambda _, cell=cell: cell).label, *model.predict(pd.DataFrame({"code": [cell]}))]
+        assert labels == [session.answer, session.answer], cell

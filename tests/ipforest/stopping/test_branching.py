@@ -1,3 +1,4 @@
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,22 @@ def test_each_part_buys_what_tells_it_most_per_price(
         assert sorted(np.concatenate(plan.parts)) == rows.tolist()
         assert (plan.router is None) == (np.unique(plan.following).size == 1)
     assert plans[-1].following.tolist() == [END]
+
+
+@pytest.mark.parametrize("unit", [2.0**-60, 2.0**60])
+def test_units_of_targets_and_prices_are_of_no_account(unit: float) -> None:
+    random = np.random.default_rng(0)
+    X = random.random((60, 5))
+    worth = random.random((60, 5)) * X
+
+    def routers(price: Fraction, told: float) -> list[Any]:
+        seller = Seller(FeatureCosts([price] * 5), 0.0, None, tuple("abcde"), allow_missing=False)
+        plans = Planner(X, np.ones(60), told * worth, seller, (1, 2, 3, 4, 5), 4, 1).plans
+        return [(plan.units, plan.router and plan.router.tree_.threshold.tolist()) for plan in plans]
+
+    expected = routers(Fraction(1), 1.0)
+    assert any(router for _, router in expected)
+    assert routers(Fraction(1), unit) == routers(Fraction(2.0**30), 1.0) == expected
 
 
 def test_a_weight_is_as_many_copies_of_an_example() -> None:
