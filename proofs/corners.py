@@ -157,11 +157,16 @@ def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fra
 
 
 def problems_of_many_trees(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
-    """State a forest of 120 stumps at a lambda, or within a budget, at which all of them are kept."""
+    """State a forest of 120 stumps at a lambda, or within a budget, at which all are kept, and just below that."""
     instance = many_stumps()
-    number = {"lam": Fraction(1, 2), "budget": instance.evaluate(instance.unpruned)[1], "nothing": None}[program.takes]
+    cost = instance.evaluate(instance.unpruned)[1]
+    numbers: dict[str, list[Fraction | None]] = {
+        "lam": [Fraction(1, 2)],
+        "budget": [cost, cost - instance.cost_unit / 2],
+        "nothing": [None],
+    }
     if program.fits(instance):
-        yield instance, number
+        yield from ((instance, number) for number in numbers[program.takes])
 
 
 def many_stumps() -> PruningInstance:
