@@ -157,6 +157,16 @@ def with_the_prices_of_the_first_example(instance, lam):
     return closure(replace(instance, acquisition_cost=prices), lam, EVERY_NEED)
 
 
+def with_the_mean_price_of_each_unit(instance, lam):
+    model, data = closure(instance, lam, EVERY_NEED), ModelData.of(instance)
+    paid = {}
+    for (unit, _), price in data.c.items():
+        paid.setdefault(unit, []).append(price)
+    more = pyo.quicksum((sum(paid[pair[0]]) / len(paid[pair[0]]) - data.c[pair]) * model.w[pair] for pair in data.pairs)
+    model.objective.expr = model.objective.expr + float(lam * instance.cost_unit) * more
+    return model
+
+
 def with_ten_units(instance, lam):
     prices = np.where(instance.acquisition_unit < 10, instance.acquisition_cost, 0)
     return closure(replace(instance, acquisition_cost=prices), lam, EVERY_NEED)
@@ -185,7 +195,13 @@ def with_nodes_of_six_bits(instance, lam):
 
 @pytest.mark.parametrize(
     "builder",
-    [with_the_prices_of_the_first_example, with_ten_units, with_twenty_units_an_example, with_nodes_of_six_bits],
+    [
+        with_the_prices_of_the_first_example,
+        with_the_mean_price_of_each_unit,
+        with_ten_units,
+        with_twenty_units_an_example,
+        with_nodes_of_six_bits,
+    ],
 )
 def test_prices_of_other_examples_and_of_many_units_are_looked_at(builder):
     assert fails(ModelledFormulation("cheap", builder), "optimum_is_that_of_all_prunings")
