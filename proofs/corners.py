@@ -24,6 +24,7 @@ __all__ = [
     "in_finer_units",
     "larger_problems",
     "many_stumps",
+    "parted_instance",
     "problems_of_many_trees",
     "tall_ladder",
     "telling_instances",
@@ -91,8 +92,8 @@ def costlier_for_the_second(instance: PruningInstance) -> PruningInstance:
 def telling_instances(program: Formulation) -> list[PruningInstance]:
     """Make the instances that tell formulations apart.
 
-    They are the corners, a chain whose second example pays more for the same units, a fork, a ladder, crowds and one of
-    large integers.
+    They are the corners, a chain and a fork whose second example pays more for the same units, another fork, a ladder,
+    crowds and one of large integers.
 
     Parameters
     ----------
@@ -105,6 +106,7 @@ def telling_instances(program: Formulation) -> list[PruningInstance]:
     return [
         *corners,
         costlier_for_the_second(corners[2]),
+        parted_instance(),
         _instance(_fork()),
         _instance(_ladder()),
         *crowded_instances(),
@@ -157,11 +159,16 @@ def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fra
 
 
 def problems_of_many_trees(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
-    """State a forest of 120 stumps at a lambda, or within a budget, at which all of them are kept."""
+    """State a forest of 120 stumps at a lambda, or within a budget, at which all are kept, and just below that."""
     instance = many_stumps()
-    number = {"lam": Fraction(1, 2), "budget": instance.evaluate(instance.unpruned)[1], "nothing": None}[program.takes]
+    cost = instance.evaluate(instance.unpruned)[1]
+    numbers: dict[str, list[Fraction | None]] = {
+        "lam": [Fraction(1, 2)],
+        "budget": [cost, cost - instance.cost_unit / 2],
+        "nothing": [None],
+    }
     if program.fits(instance):
-        yield instance, number
+        yield from ((instance, number) for number in numbers[program.takes])
 
 
 def many_stumps() -> PruningInstance:
@@ -244,6 +251,18 @@ def _fork() -> SketchedTree:
     """Make a test with one below it on either side, which need units of their own, of one example each."""
     needs = {0: {(0, 0), (1, 0)}, 1: {(0, 1)}, 2: {(1, 2)}}
     return _tree((-1, 0, 0, 1, 1, 2, 2), (14, 6, 6, 2, 1, 1, 2), (2, 1, 1, 0, 0, 0, 0), needs, (3, 5))
+
+
+def parted_instance() -> PruningInstance:
+    """Make a fork whose branches need the same unit, for which the second example pays twice as much as the first.
+
+    At a lambda of 1/5 both tests below the root are worth these prices, the first is not worth their mean.
+    """
+    needs = {0: {(0, 0), (1, 0)}, 1: {(0, 1)}, 2: {(1, 1)}}
+    errors = (20, 6, 6, 2, 2, 1, 2)
+    return costlier_for_the_second(
+        _instance(_tree((-1, 0, 0, 1, 1, 2, 2), errors, (2, 1, 1, 0, 0, 0, 0), needs, (3, 5)))
+    )
 
 
 def _ladder() -> SketchedTree:

@@ -112,7 +112,18 @@ def fingerprint_of_forest(forest: Forest) -> str:
     per_test = {name: getattr(forest, name)[inner] for name in ("feature", "threshold", "missing_left")}
     labels = "" if forest.classes is None else repr(forest.classes.tolist())
     facts = {"n_features": forest.n_features, "comparison": forest.comparison, "dtype": forest.dtype, "classes": labels}
-    return _digest("forest", {"tree_offsets": forest.tree_offsets, **per_node, **per_test, **facts})
+    return _digest("forest", {"tree_offsets": forest.tree_offsets, **per_node, **per_test, **facts, **_sets_of(forest)})
+
+
+def _sets_of(forest: Forest) -> dict[str, Any]:
+    """Write down which nodes test categories, which of these go left, and what they stand for; nothing if none does."""
+    nodes, sets = np.flatnonzero(forest.tests_categories), forest.left_categories
+    if not nodes.size:
+        return {}
+    chosen = forest.category_set[nodes].tolist()
+    listed = [sets.members(number).tolist() for number in chosen]
+    told = zip(nodes.tolist(), listed, sets.others[chosen].tolist(), strict=True)
+    return {"categories": f"{[*told]} {sorted(forest.categories.names.items())!r}"}
 
 
 def fingerprint_of_examples(forest: Forest, examples: Any) -> str:

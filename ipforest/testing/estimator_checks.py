@@ -38,7 +38,6 @@ PRICES, GROUPS, FEES = (0, 5, 1, 1, 4, 4), (-1, 0, -1, 0, 1, 1), (1, 2)
 """A free feature, a price that is paid alone, and groups with a fee."""
 BUDGETS = (Fraction(0), Fraction(1, 2), Fraction(1), Fraction(3), Fraction(8), Fraction(30))
 MIDDLE, PLENTY = Fraction(6), Fraction(1000)
-CAP = 4
 OF_PRICES = ("lam", "lambdas", "split_cost")
 """Parameters in the unit of prices, or of one by it."""
 NAMES = ("age", "scan", "pulse", "height", "blood count", "salt (ml)")
@@ -173,11 +172,14 @@ class _Subject:
     def at(self, budget: Fraction) -> Any:
         return _at(self.fitted, budget)
 
-    def models(self) -> Iterator[tuple[Fraction, Any]]:
-        """Give models of several budgets, or the one of a lambda."""
-        yield from ((budget, self.at(budget)) for budget in self.budgets)
-        if not self.budgets:
-            yield MIDDLE, self.fitted
+    @cached_property
+    def models(self) -> list[tuple[str, Any]]:
+        """Models of several budgets, or the one of a lambda, and the one that costs most, each with what to call it."""
+        found = [(f"budget {budget}", self.at(budget)) for budget in self.budgets] or [("fitted", self.fitted)]
+        frontier = self.fitted.frontier_
+        if frontier is not None and self.budgets:
+            found.append(("the costliest choice", self.fitted.at_choice(int(frontier.cost.argmax()))))
+        return found
 
 
 def _odd(X: Table, *, with_missing: bool) -> Table:
@@ -304,12 +306,12 @@ def _check_how_it_is_written_does_not_matter(subject: _Subject) -> None:
 
 
 def _check_unbought_values_do_not_matter(subject: _Subject) -> None:
-    for budget, model in subject.models():
+    for name, model in subject.models:
         X = subject.examples[2]
         told = _told(model, X)
         for hidden in (X[::-1], np.roll(X, 7, axis=0), np.zeros_like(X)):
             changed = np.where(told[-1], X, hidden)
-            _require_same(_told(model, changed), told, f"other values in columns that are not bought, budget {budget}")
+            _require_same(_told(model, changed), told, f"other values in columns that are not bought, {name}")
 
 
 def _check_examples_do_not_depend_on_each_other(subject: _Subject) -> None:
@@ -322,21 +324,29 @@ def _check_examples_do_not_depend_on_each_other(subject: _Subject) -> None:
 
 
 def _check_pays_for_what_is_bought(subject: _Subject) -> None:
-    for budget, model in subject.models():
+    for name, model in subject.models:
         X = subject.examples[2]
-        tests = float(model.split_cost_) * model.feature_usage(X).sum(axis=1)
-        prices = subject.costs.cost_of(model.acquired(X)) + tests
+        bought, usage = model.acquired(X), model.feature_usage(X)
+        prices = subject.costs.cost_of(bought) + float(model.split_cost_) * usage.sum(axis=1)
         paid = model.cost(X)
         assert np.allclose(paid, prices, rtol=ROOM, atol=ROOM), (
-            f"cost, budget {budget}: expected the prices of what is bought, got {_first_difference(paid, prices)}"
+            f"cost, {name}: expected the prices of what is bought, got {_first_difference(paid, prices)}"
         )
+        tested = usage > 0
+        assert np.array_equal(tested, bought), (
+            f"feature_usage, {name}: expected tests of the features that are bought, got "
+            f"{_first_difference(tested, bought)}"
+        )
+        listed = np.asarray(model.policy().features).tolist()
+        unlisted = {*np.flatnonzero(bought.any(axis=0)).tolist()} - {*listed}
+        assert not unlisted, f"policy().features, {name}: expected all that it buys, got {listed} without {unlisted}"
         answers, with_cost = model.predict(X, return_cost=True)
         assert np.array_equal(answers, model.predict(X)), "predict(return_cost=True): expected the same predictions"
         assert np.array_equal(with_cost, paid), "predict(return_cost=True): expected the same costs"
 
 
 def _check_sessions_are_as_tables(subject: _Subject) -> None:
-    for model in (subject.fitted, *(subject.at(budget) for budget in subject.budgets[1:4:2])):
+    for _, model in subject.models:
         predicted, _, paid, bought = _told(model, subject.examples[2][:N_SINGLE])
         for row, values in enumerate(subject.examples[2][:N_SINGLE]):
             session, seen = model.session(), set()
@@ -363,14 +373,16 @@ def _values(row: Table, unit: Any) -> Any:
 
 
 def _check_fetches_what_tables_buy(subject: _Subject) -> None:
-    model, X = subject.fitted, subject.examples[2]
-    predicted, outputs, paid, bought = _told(model, X)
-    demand = model.predict_on_demand(partial(_fetched, X), N_NEW)
-    shown = (demand.predictions, demand.outputs if is_classifier(model) else demand.predictions, demand.paid)
-    _require_same((*shown, demand.bought), (predicted, outputs, paid, bought), "predict_on_demand")
-    if not float(model.split_cost_):
-        capped = model.predict_on_demand(partial(_fetched, X), N_NEW, max_cost=CAP)
-        assert capped.paid.max() <= CAP + ROOM, f"max_cost: expected at most {CAP}, got {capped.paid.max()}"
+    X = subject.examples[2]
+    for name, model in subject.models:
+        predicted, outputs, paid, bought = _told(model, X)
+        demand = model.predict_on_demand(partial(_fetched, X), N_NEW)
+        shown = (demand.predictions, demand.outputs if is_classifier(model) else demand.predictions, demand.paid)
+        _require_same((*shown, demand.bought), (predicted, outputs, paid, bought), f"predict_on_demand, {name}")
+        cap = float(paid.max()) / 2
+        if not float(model.split_cost_):
+            capped = model.predict_on_demand(partial(_fetched, X), N_NEW, max_cost=cap)
+            assert capped.paid.max() <= cap + ROOM, f"max_cost, {name}: expected at most {cap}, got {capped.paid.max()}"
 
 
 def _fetched(X: Table, unit: Any, rows: npt.NDArray[np.int64]) -> Table:

@@ -26,6 +26,8 @@ __all__ = ["check_reader"]
 
 ROOM = 2e-5
 """By how much answers may differ: libraries add up in float32, too."""
+WEIGHT_ROOM = 1e-6
+"""By how much weights may differ from their sum, of the sum, as some libraries add up in float32."""
 MAX_TESTS = 1000
 """Tests that are looked at, evenly spread over all."""
 SIDES = 4
@@ -475,6 +477,27 @@ def _check_inner_values_are_between_those_below(case: _Case) -> None:
         )
 
 
+def _check_weights_add_up(case: _Case) -> None:
+    """Require of a Forest: a node holds the weight and the examples of its children together, or all nodes hold alike.
+
+    Training errors are read from these. A model that keeps none may have the same number at all nodes.
+    """
+    trees = case.read()
+    if not isinstance(trees, Forest):
+        return
+    inner = trees.internal_nodes
+    for name in ("weight", "n_samples"):
+        held = np.asarray(getattr(trees, name), dtype=np.float64)
+        below = held[trees.left[inner]] + held[trees.right[inner]]
+        wrong = np.flatnonzero(~np.isclose(held[inner], below, rtol=WEIGHT_ROOM, atol=0))
+        if wrong.size and (held != held[0]).any():
+            node = int(inner[wrong[0]])
+            raise AssertionError(
+                f"{name}: expected node {node} to hold {below[wrong[0]]:.9g}, as its children do together, from which "
+                f"training errors are read, got {held[node]:.9g}; give 1 at all nodes where the model keeps none"
+            )
+
+
 CHECKS: tuple[Callable[[_Case], None], ...] = (
     _check_gives_trees,
     _check_reads_alike_again,
@@ -489,4 +512,5 @@ CHECKS: tuple[Callable[[_Case], None], ...] = (
     _check_categories_go_as_in_the_model,
     _check_names_are_kept,
     _check_inner_values_are_between_those_below,
+    _check_weights_add_up,
 )

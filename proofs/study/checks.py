@@ -11,8 +11,9 @@ from formulations.base import Formulation
 from formulations.registry import formulation as formulation_named
 from ipforest._internal.arrays import FloatArray
 from ipforest.results import Pruning
+from ipforest.solvers.branch_and_bound import solve_budget_branch_and_bound
 from ipforest.solvers.min_cut import solve_min_cut
-from proofs.crosschecks.brute_force import brute_force
+from proofs.crosschecks.brute_force import brute_force, count_prunings
 from proofs.integrality.vertices import Vector, is_integral, vertices
 from proofs.study.problem import Problem
 from proofs.study.programs import ExactProgram
@@ -34,6 +35,8 @@ __all__ = [
 
 MAX_VERTEX_COLUMNS = 14
 """Relaxations with at most so many columns have their vertices enumerated."""
+MAX_TRIED = 2**12
+"""Prunings that are tried one by one; of more, exact solvers find the best."""
 OBJECTIVES = 12
 """Random objectives tried on a relaxation."""
 
@@ -110,11 +113,7 @@ def _fault(problem: Problem, shares: Vector, worth: Fraction | None, value: Frac
 
 def solves(formulation: Formulation, problem: Problem) -> Violation | None:
     """Look for a wrong optimum: HiGHS's, compared with brute force and (if it is one) with the minimum cut."""
-    best = min(problem.every_worth(formulation).values(), default=None)
-    if problem.lam is not None and not formulation.variant:
-        others = brute_force(problem.instance, problem.lam), solve_min_cut(problem.instance, problem.lam)
-        if any(other.objective != best for other in others):
-            raise ArithmeticError(f"problem: expected brute force and minimum cut to give {best}, got another optimum")
+    best = _least(formulation, problem)
     program, unit = program_of(formulation, problem), unit_of(formulation, problem)
     point = program.best_integer_point()
     if point is None:
@@ -127,6 +126,22 @@ def solves(formulation: Formulation, problem: Problem) -> Violation | None:
     if fault is None and value != best:
         fault = f"the optimum is {value}, the best pruning {best}"
     return None if fault is None else Violation(fault, point, shares)
+
+
+def _least(formulation: Formulation, problem: Problem) -> Fraction | None:
+    """Return the least objective of all prunings; where they are too many to be tried, as an exact solver proves it."""
+    instance, lam = problem.instance, problem.lam
+    if not formulation.variant and count_prunings(instance) > MAX_TRIED:
+        if problem.budget is not None:
+            return solve_budget_branch_and_bound(instance, problem.budget).error
+        if lam is not None:
+            return solve_min_cut(instance, lam).objective
+    best = min(problem.every_worth(formulation).values(), default=None)
+    if lam is not None and not formulation.variant:
+        others = brute_force(instance, lam), solve_min_cut(instance, lam)
+        if any(other.objective != best for other in others):
+            raise ArithmeticError(f"problem: expected brute force and minimum cut to give {best}, got another optimum")
+    return best
 
 
 def integral_vertices(formulation: Formulation, problem: Problem) -> Violation | None:

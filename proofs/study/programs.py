@@ -261,7 +261,12 @@ class ExactProgram:
             duals = [_near(value) for value in solution.row_duals.tolist()]
             if self.contains(point) and value == constant + self._dual_value(costs, duals):
                 return Optimum(value, point)
-        raise ArithmeticError("program: expected a point and duals that agree exactly, got floats that do not")
+        sizes = np.abs(self.program.A.data[self.program.A.data != 0])
+        raise ArithmeticError(
+            "program: expected a point and duals that agree exactly, got floats that do not; write rows in small "
+            "integers or short decimals, a big M no larger than it must be (entries are "
+            f"{sizes.min(initial=np.inf):g} to {sizes.max(initial=0):g})"
+        )
 
     def _dual_value(self, costs: Sequence[Fraction], duals: Sequence[Fraction]) -> Fraction:
         """Compute the bound that any duals give; those of the wrong sign count as 0."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -157,14 +157,14 @@ def shrink(
     return Refutation(formulation.name, claim, problem, found.text, point, found.kept)
 
 
-def _smaller(problem: Problem) -> list[Problem]:
-    """List problems that are one step smaller."""
-    smaller = [Problem(s.instance(), problem.lam, problem.budget) for s in Sketch.of(problem.instance).smaller()]
+def _smaller(problem: Problem) -> Iterator[Problem]:
+    """Make problems that are one step smaller, each when it is asked for."""
+    for sketch in Sketch.of(problem.instance).smaller():
+        yield Problem(sketch.instance(), problem.lam, problem.budget)
     if problem.lam is not None:
-        smaller += [Problem(problem.instance, lam=lam) for lam in _simpler(problem.lam)]
+        yield from (Problem(problem.instance, lam=lam) for lam in _simpler(problem.lam))
     if problem.budget is not None:
-        smaller += [Problem(problem.instance, budget=budget) for budget in _simpler(problem.budget)]
-    return smaller
+        yield from (Problem(problem.instance, budget=budget) for budget in _simpler(problem.budget))
 
 
 def _simpler(value: Fraction) -> list[Fraction]:

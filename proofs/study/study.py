@@ -30,7 +30,7 @@ from ipforest._internal.records import to_record
 from ipforest.instance import PruningInstance
 from ipforest.solvers.highs import NoOptimumError, run, run_first_order
 from ipforest.solvers.linear_program import LinearProgram
-from proofs.corners import corner_numbers, crowded_instances, larger_problems, telling_problems
+from proofs.corners import corner_numbers, crowded_instances, larger_problems, problems_of_many_trees, telling_problems
 from proofs.crosschecks.fitted_problems import draw_fitted_problem
 from proofs.integrality.vertices import is_integral
 from proofs.study import checks, matrices
@@ -276,6 +276,8 @@ def study(
     ------
     ValueError
         An unknown name, no instances, or a program that is not linear or has variables without bounds.
+    ArithmeticError
+        Coefficients that floats of a solver do not tell apart, of a program that nothing refutes.
     TypeError
         The formulation builds no Pyomo model, or `instances` is an instance outside a list.
     """
@@ -286,7 +288,13 @@ def study(
     parts = (looked.validity, looked.relaxation, looked.strength, looked.matrix, looked.size, looked.time)
     for place, part in enumerate(parts):
         progress(place / len(parts), part.__name__)
-        rows += part()
+        try:
+            rows += part()
+        except (ArithmeticError, NoOptimumError, ValueError) as unknown:
+            if all(row.holds for row in rows if row.topic == VALID):
+                raise
+            told = f"not known of a program that is wrong: {unknown}"
+            rows.append(Row(part.__name__, "what else is asked", None, Evidence.MEASURED, 0, told))
     progress(1.0, "done")
     return Study(known.name, known.integral, tuple(rows), seed, perf_counter() - started)
 
@@ -307,6 +315,8 @@ class _Look:
             self.large = list(islice(self._draw(MAX_NODES), instances))
             self.telling = self._problems(telling_problems(self.formulation))
             self.largest = self._problems(larger_problems(self.formulation))
+            if self.formulation.takes != "nothing" and not self.formulation.variant:
+                self.largest += self._problems(problems_of_many_trees(self.formulation))
             crowds = filter(formulation.fits, crowded_instances())
             self.crowds = self._problems((each, corner_numbers(each, formulation.takes)[0]) for each in crowds)
         elif isinstance(instances, PruningInstance):

@@ -11,6 +11,8 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve, solve_budget
+from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.category_sets import CategorySets
 from ipforest.instance import FITS_PATH
 from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
 from proofs.certificates.path_file import write_path_certificate
@@ -154,6 +156,28 @@ def test_fingerprints_of_forests_depend_on(name):
 def test_fingerprints_of_forests_depend_on_the_classes():
     other = replace(FOREST, classes=np.array(["a", "b", "c"]))
     assert fingerprint_of_forest(other) != fingerprint_of_forest(FOREST)
+
+
+def test_a_forest_that_sends_other_categories_left_is_refused(at_lambda):
+    """Of a reader of one's own; scikit-learn's forests have no tests of categories."""
+    inner = FOREST.internal_nodes
+    numbers = np.full(FOREST.n_nodes, -1, dtype=np.int32)
+    numbers[inner] = np.arange(inner.size)
+
+    def sending(*left, others=False, names=()):
+        sets, names = CategorySets.of([(left, others)] * inner.size), dict(enumerate(names))
+        return replace(FOREST, category_set=numbers, left_categories=sets, categories=Categories((0,), names))
+
+    forest = sending(1, 3)
+    result = solve(PruningInstance.from_forest(forest, EXAMPLES, COSTS), LAM)
+    for other in (sending(1, 3, 9), sending(1, 3, others=True), sending(1, 3, names=[("a", "b")])):
+        assert fingerprint_of_forest(other) != fingerprint_of_forest(forest)
+        pruned = other.prune(result.pruning)
+        refused(verify_pruned(at_lambda, forest, pruned), "pruned: the forest given is no pruning of the model")
+    apart = FOREST.prune(AT_LAMBDA.pruning)
+    assert fingerprint_of_forest(replace(apart, left_categories=CategorySets.of([([1], False)]))) == (
+        fingerprint_of_forest(apart)
+    )
 
 
 def test_fingerprints_depend_on_every_number():

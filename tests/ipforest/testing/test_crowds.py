@@ -120,6 +120,30 @@ def test_a_constant_of_a_hundred_is_found(program, check):
     assert fails(program, check)
 
 
+def within_budget(instance, budget, needs):
+    """Write the closure form within a budget, with the rows of needs that a function adds."""
+    model, data = closure(instance, Fraction(0), needs), ModelData.of(instance)
+    cost = pyo.quicksum(data.c[pair] * model.w[pair] for pair in data.pairs)
+    cost += pyo.quicksum(data.s[h] * model.x[h] for h in data.internal)
+    model.cost = pyo.Constraint(expr=cost <= int(budget // instance.cost_unit)) if data.internal else None
+    return model
+
+
+def test_needs_of_later_trees_that_are_forgotten_within_a_budget_are_found():
+    def builder(limit):
+        return lambda instance, budget: within_budget(instance, budget, of_the_first_trees(limit))
+
+    program = ModelledFormulation("first trees", builder(100), "budget")
+    assert fails(program, "prunings_are_points")
+    assert any(checks.solves(program, problem) is not None for problem in study_of(program).largest)
+    dict(check_formulation(ModelledFormulation("all trees", builder(200), "budget")))["prunings_are_points"]()
+
+
+def test_a_study_looks_at_a_hundred_trees():
+    program = program_of("first trees", of_the_first_trees(100))
+    assert any(checks.solves(program, problem) is not None for problem in study_of(program).largest)
+
+
 def with_a_discount_on_the_fourth_unit(instance, lam):
     model, data = closure(instance, lam, EVERY_NEED), ModelData.of(instance)
     less = 0.01 * float(lam) * pyo.quicksum(model.w[pair] for pair in data.pairs if pair[0] == 3)
@@ -131,6 +155,16 @@ def with_the_prices_of_the_first_example(instance, lam):
     price = dict(zip(instance.acquisition_unit[::-1], instance.acquisition_cost[::-1], strict=True))
     prices = np.array([price[unit] for unit in instance.acquisition_unit], dtype=np.int64)
     return closure(replace(instance, acquisition_cost=prices), lam, EVERY_NEED)
+
+
+def with_the_mean_price_of_each_unit(instance, lam):
+    model, data = closure(instance, lam, EVERY_NEED), ModelData.of(instance)
+    paid = {}
+    for (unit, _), price in data.c.items():
+        paid.setdefault(unit, []).append(price)
+    more = pyo.quicksum((sum(paid[pair[0]]) / len(paid[pair[0]]) - data.c[pair]) * model.w[pair] for pair in data.pairs)
+    model.objective.expr = model.objective.expr + float(lam * instance.cost_unit) * more
+    return model
 
 
 def with_ten_units(instance, lam):
@@ -161,7 +195,13 @@ def with_nodes_of_six_bits(instance, lam):
 
 @pytest.mark.parametrize(
     "builder",
-    [with_the_prices_of_the_first_example, with_ten_units, with_twenty_units_an_example, with_nodes_of_six_bits],
+    [
+        with_the_prices_of_the_first_example,
+        with_the_mean_price_of_each_unit,
+        with_ten_units,
+        with_twenty_units_an_example,
+        with_nodes_of_six_bits,
+    ],
 )
 def test_prices_of_other_examples_and_of_many_units_are_looked_at(builder):
     assert fails(ModelledFormulation("cheap", builder), "optimum_is_that_of_all_prunings")

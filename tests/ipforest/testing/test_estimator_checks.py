@@ -78,6 +78,27 @@ class ForgetsFees(CheapestFeatures):
         return self.acquired(X) @ self.costs_.float_prices
 
 
+class ForgetsTests(CheapestFeatures):
+    def feature_usage(self, X):
+        return 0 * super().feature_usage(X)
+
+
+class TreesOfOneFeature(TreesInOrder):
+    @property
+    def features(self):
+        return super().features[:1]
+
+
+class NamesOneFeature(CheapestFeatures):
+    def policy(self):
+        return TreesOfOneFeature(self.forests_[self.choice_])
+
+
+class IgnoresCaps(CheapestFeatures):
+    def predict_on_demand(self, fetch, n, max_cost=None, **options):
+        return super().predict_on_demand(fetch, n, **options)
+
+
 class WritesIntoExamples(CheapestFeatures):
     def fit(self, X, y):
         X -= X.min(axis=0)
@@ -183,6 +204,9 @@ FAULTS = {
     UnderstatesCosts: "budgets_hold_and_rise",
     LooksAtAll: "unbought_values_do_not_matter",
     ForgetsFees: "pays_for_what_is_bought",
+    ForgetsTests: "pays_for_what_is_bought",
+    NamesOneFeature: "pays_for_what_is_bought",
+    IgnoresCaps: "fetches_what_tables_buy",
     WritesIntoExamples: "leaves_examples_alone",
     ChangesItsParameters: "parameters_stay_as_given",
     RemembersItsChoice: "budgets_hold_and_rise",

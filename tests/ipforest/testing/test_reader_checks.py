@@ -251,6 +251,27 @@ def leaves_inner_nodes_at_0(model):
     return replace(trees, value=np.where(trees.is_leaf[:, None], trees.value, 0.0))
 
 
+def forgets_draws(model):
+    """Weigh leaves by the examples in them, inner nodes by how often these were drawn."""
+    trees = read(model)
+    return replace(trees, weight=np.where(trees.is_leaf, trees.n_samples, trees.weight).astype(np.float64))
+
+
+def counts_draws_as_examples(model):
+    trees = read(model)
+    return replace(trees, n_samples=np.where(trees.is_leaf, trees.weight, trees.n_samples).astype(np.int64))
+
+
+def keeps_no_weights(model):
+    trees = read(model)
+    return replace(trees, weight=np.ones(trees.n_nodes), n_samples=np.ones(trees.n_nodes, dtype=np.int64))
+
+
+def test_a_reader_of_models_that_keep_no_weights_passes():
+    for _, check in check_reader(keeps_no_weights, *trained("regression")):
+        check()
+
+
 def takes_unknown_categories_left(model):
     trees = read(model)
     sets = trees.left_categories
@@ -306,6 +327,8 @@ WRONG = [
     (takes_the_model_apart, "own", "leaves_the_model_alone", "to stay as it is, got other bytes of pickle.dumps"),
     (notes_that_it_was_read, "own", "leaves_the_model_alone", "to stay as it is, got other bytes of pickle.dumps"),
     (leaves_inner_nodes_at_0, "regression", "inner_values_are_between_those_below", "where it becomes a leaf, between"),
+    (forgets_draws, "forest", "weights_add_up", r"weight: expected node \d+ to hold [0-9.]+, as its children do"),
+    (counts_draws_as_examples, "regression", "weights_add_up", r"n_samples: expected node \d+ to hold [0-9.]+, as its"),
     (
         takes_unknown_categories_left,
         "histogram of categories",

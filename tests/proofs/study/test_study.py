@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from objective_in_floats import add_objective
 from reference import load_reference
 
 import formulations
@@ -340,6 +341,50 @@ def test_what_cannot_be_studied_is_refused():
         study("ip3", [])
     with pytest.raises(ValueError, match="formulation: expected one of ip0"):
         formulations.study("ip4")
+
+
+def without_points(instance, lam):
+    """Write the closure form, by a slip with a row that no point keeps."""
+    model = closure_in_floats(instance, lam)
+    model.slip = pyo.Constraint(ModelData.of(instance).internal, rule=lambda m, h: m.x[h] >= 2)
+    return model
+
+
+def of_a_lambda_that_is_off(instance, lam):
+    return closure_in_floats(instance, lam * Fraction(10001, 10000))
+
+
+def closure_in_floats(instance, lam):
+    data, model = ModelData.of(instance), pyo.ConcreteModel()
+    model.x, model.w = pyo.Var(data.internal, domain=pyo.Binary), pyo.Var(data.pairs, domain=pyo.Binary)
+    model.parent = pyo.Constraint(list(data.parent), rule=lambda m, h: m.x[h] <= m.x[data.parent[h]])
+    model.needs = pyo.Constraint(
+        list(data.first_use), rule=lambda m, *use: m.x[data.first_use[use]] <= m.w[use[1], use[2]]
+    )
+    add_objective(model, data, instance, lam)
+    return model
+
+
+@pytest.mark.parametrize("builder", [without_points, of_a_lambda_that_is_off])
+def test_a_program_that_is_wrong_is_refuted_though_not_all_can_be_asked_of_it(builder):
+    found = study(ModelledFormulation("slip", builder), 2)
+    assert found.verdict().startswith("slip is wrong")
+    assert found.refutations
+    assert found.row("what else is asked").detail.startswith("not known of a program that is wrong: program: expected")
+    assert found.row("what else is asked").holds is None
+
+
+def test_a_program_that_nothing_refutes_and_floats_do_not_tell_is_refused():
+    def large_m(instance, lam):
+        model, data = closure_in_floats(instance, lam), ModelData.of(instance)
+        model.needs.deactivate()
+        model.large = pyo.Constraint(
+            list(data.first_use), rule=lambda m, *use: m.x[data.first_use[use]] <= 1e7 * m.w[use[1], use[2]]
+        )
+        return model
+
+    with pytest.raises(ArithmeticError, match=r"a big M no larger than it must be \(entries are 1 to 1e\+07\)"):
+        study(ModelledFormulation("large M", large_m), 2)
 
 
 @pytest.mark.slow
