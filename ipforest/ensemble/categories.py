@@ -11,7 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.callers import warn_caller
 from ipforest._internal.feature_names import column_names, in_pandas
+from ipforest._internal.words import some_of
 
 __all__ = [
     "FROM_DTYPE",
@@ -145,7 +147,10 @@ class Categories:
         known = self.names[column]
         if pd.api.types.is_numeric_dtype(values.dtype) and all(isinstance(as_number(each), str) for each in known):
             return values
-        return places_among(known, values)
+        places = places_among(known, values)
+        if np.isnan(places).all():
+            _warn_of_strangers(known, values, column)
+        return places
 
     def translated(self, X: Array, others: Categories) -> Array:
         """Give categories that have the numbers of others those that they have here; unknown ones are missing.
@@ -374,6 +379,16 @@ def _require_places(X: Any, columns: Collection[int] | None, name: str) -> None:
                 f"has no names of them, got the category {number!r}; give {name}[{label!r}].cat.codes, in the "
                 "order of training"
             )
+
+
+def _warn_of_strangers(known: Sequence[Any], values: pd.Series, column: int) -> None:
+    """Warn where a column has several categories, none of which training had, as after words were written otherwise."""
+    strangers = values.dropna().unique()
+    if len(strangers) > 1:
+        warn_caller(
+            f"X, column {column if values.name is None else repr(values.name)}: expected categories of training "
+            f"({some_of(known)}), got {some_of(strangers)}, which all count as missing"
+        )
 
 
 def places_among(known: Sequence[Any], values: Any) -> FloatArray:

@@ -119,6 +119,21 @@ def test_unknown_categories_are_missing(fitted: tuple[Any, pd.DataFrame, Any]) -
     np.testing.assert_array_equal(model.predict_proba(unknown), model.predict_proba(missing))
 
 
+def test_a_column_without_any_category_of_training_is_told(fitted: tuple[Any, pd.DataFrame, Any]) -> None:
+    model, frame, _ = fitted
+    shouted = frame.assign(colour=frame["colour"].str.upper().astype("category"))
+    told = (
+        r"^X, column 'colour': expected categories of training \(amber, blue, .*\), got .*[A-Z], .*, "
+        "which all count as missing$"
+    )
+    with pytest.warns(UserWarning, match=told) as caught:
+        predicted = model.predict(shouted)
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(predicted, model.predict(frame.assign(colour=None)))
+    model.predict(shouted.iloc[:1])  # a new category may come alone
+    model.predict(pd.concat([shouted, frame]))
+
+
 def test_boosted_trees_of_categories_are_written_as_lightgbm_and_refused_elsewhere() -> None:
     pytest.importorskip("lightgbm")
     X, y = colours()
