@@ -180,6 +180,25 @@ def test_a_forest_that_sends_other_categories_left_is_refused(at_lambda):
     )
 
 
+def test_forests_without_categories_have_the_fingerprints_of_earlier_certificates():
+    stump = Forest(
+        tree_offsets=np.array([0, 3]),
+        left=np.array([1, -1, -1], dtype=np.int32),
+        right=np.array([2, -1, -1], dtype=np.int32),
+        feature=np.array([1, -1, -1], dtype=np.int32),
+        threshold=np.array([0.5, 0, 0]),
+        missing_left=np.zeros(3, dtype=bool),
+        n_features=2,
+        value=np.array([[0.5, 0.5], [1, 0], [0, 1]]),
+        weight=np.array([4.0, 2, 2]),
+        n_samples=np.array([4, 2, 2]),
+        impurity=np.array([0.5, 0, 0]),
+        classes=np.array([0, 1]),
+        criterion="gini",
+    )
+    assert fingerprint_of_forest(stump) == "3931fc1467c5bd45393dc6624de4787e49abb36b270082564480283a3d9878d2"
+
+
 def test_fingerprints_depend_on_every_number():
     many = np.tile(EXAMPLES, (9, 1))
     other = many.copy()
