@@ -13,6 +13,7 @@ from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.words import plain, unbroken
 from ipforest.choosing.class_costs import costs_of
 from ipforest.estimator.checks import check_integer
+from ipforest.estimator.predicting import Seen
 from ipforest.session import Sessions, Unit
 
 __all__ = ["Measurement"]
@@ -53,11 +54,11 @@ class Measurement(NamedTuple):
     r2: float | None = None
 
     @classmethod
-    def of(cls, ended: Sessions, y: Array, classes: Array | None, class_costs: FloatArray | None) -> Self:
-        """Average over examples whose sessions have ended."""
-        guesses, paid = ended.labels(ended.outputs), ended.paid
+    def of(cls, seen: Seen | Sessions, y: Array, classes: Array | None, class_costs: FloatArray | None) -> Self:
+        """Average over examples, by what each was answered and bought."""
+        guesses, paid = seen.labels(seen.outputs), seen.paid
         spread = _error_of_mean(paid)
-        bought, tests = ended.bought.mean(axis=0), ended.tests.mean(axis=0)
+        bought, tests = seen.bought.mean(axis=0), seen.tests.mean(axis=0)
         if classes is None:
             squares = np.square(guesses - y)
             lost = float(squares.mean()), _error_of_mean(squares), float(r2_score(y, guesses)) if y.size > 1 else nan

@@ -217,8 +217,7 @@ class BudgetedModel(PredictsOnDemand, _Keeper, BaseEstimator):
             examples, labels = self._validation
         else:
             raise ValueError("X: expected examples, as the model keeps none that were held out, got None")
-        ended = self.sessions(examples.shape[0]).see(examples)
-        return Measurement.of(ended, labels, getattr(self, "classes_", None), self.class_costs_)
+        return Measurement.of(self._ready.see(examples), labels, getattr(self, "classes_", None), self.class_costs_)
 
     @property
     def feature_importances_(self) -> FloatArray:

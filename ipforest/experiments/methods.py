@@ -24,10 +24,10 @@ from ipforest.experiments.options import (
     between,
     choose,
     constant,
-    in_sessions,
     least_error_in_hindsight,
     levels,
     mix,
+    of_model,
 )
 from ipforest.experiments.peers import (
     PENALTIES,
@@ -231,7 +231,7 @@ def _own_choices(estimator: JointFrontier, task: Task) -> tuple[list[Option], li
     measured = at_budgets(model, task, task.budgets)
     plain = [replace(option, validation_cost=cost) for option, cost in zip(measured, expected.tolist(), strict=True)]
     mixtures = [model.mixture(budget) for budget in task.budgets]
-    ends = ([in_sessions(one.sessions, task.parts) for one in (each.cheap, each.costly)] for each in mixtures)
+    ends = ([of_model(one, task.parts) for one in (each.cheap, each.costly)] for each in mixtures)
     mixed = [between(cheap, costly, each.share) for each, (cheap, costly) in zip(mixtures, ends, strict=True)]
     costs = model.frontier_.cost
     spread = costs[evenly_spread(costs.size, N_HINDSIGHT)].tolist()

@@ -13,6 +13,7 @@ from ipforest._internal.arrays import Array
 from ipforest._internal.words import some_of
 from ipforest.choosing.frontier import Frontier
 from ipforest.costs import FeatureCosts
+from ipforest.estimator.model import BudgetedModel
 from ipforest.experiments.parts import Parts
 from ipforest.frontiers.scores import relative_error
 from ipforest.policy import TreesInOrder
@@ -150,6 +151,16 @@ def in_sessions(open_sessions: Callable[[int], Sessions], parts: Parts) -> Optio
         sessions = open_sessions(len(X)).see(X)
         outputs = sessions.outputs
         return Answer(sessions.labels(outputs), sessions.paid, None if parts.is_regression else outputs)
+
+    return Option.measured(parts, answer)
+
+
+def of_model(model: BudgetedModel, parts: Parts) -> Option:
+    """Measure a fitted model, whose answers about a table are those of its sessions."""
+
+    def answer(X: Array) -> Answer:
+        found = model.answers(X)
+        return Answer(found.predicted, found.cost, found.probability)
 
     return Option.measured(parts, answer)
 

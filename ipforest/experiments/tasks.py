@@ -17,7 +17,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.model import trying_budgets
-from ipforest.experiments.options import Answer, Option, in_sessions, levels, record_both
+from ipforest.experiments.options import Answer, Option, levels, of_model, record_both
 from ipforest.experiments.parts import Parts
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MANY_FEATURES
 from ipforest.policy import TreesInOrder
@@ -173,7 +173,7 @@ def at_budgets(model: BudgetedEstimator, task: Task, budgets: Sequence[float]) -
     for budget in budgets:
         with trying_budgets():
             chosen = model.at_budget(budget)
-        yield in_sessions(chosen.sessions, task.parts)
+        yield of_model(chosen, task.parts)
 
 
 def fitted_to(estimator: Any, task: Task) -> Any:

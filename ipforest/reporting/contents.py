@@ -22,6 +22,7 @@ from ipforest.estimator import BudgetedEstimator
 from ipforest.estimator.checks import check_each, check_integer
 from ipforest.estimator.held_out import checked_labels
 from ipforest.estimator.model import trying_budgets
+from ipforest.estimator.predicting import Seen
 from ipforest.reporting.measured import Answered, Measure, measures_of, recall_of
 from ipforest.reporting.pages import Report, Table
 from ipforest.session import Seller, Sessions
@@ -140,37 +141,37 @@ def _drawn(*shown: Any) -> tuple[Picture, ...]:
 
 
 def answers_about(buyer: BudgetedEstimator, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Answered:
-    """End a session for each example, and note what comes of it."""
+    """Note what each example is answered, and what it buys for that."""
     examples = buyer._checked(buyer._with_unused_columns(X))
     classes = np.asarray(buyer.classes_) if is_classifier(buyer) else None
     labels = checked_labels(y, examples, classes, "y")
     weight = checked_weight(sample_weight, X, examples)
     if not (weight > 0).any():
         raise ValueError("sample_weight: expected an example of positive weight, got none")
-    sessions = buyer.sessions(examples.shape[0]).see(examples)
-    predicted = sessions.labels(sessions.outputs)
+    seen = buyer._ready.see(examples)
+    predicted = seen.labels(seen.outputs)
     prices = buyer.class_costs_
     mistakes = None if prices is None or classes is None else costs_of(prices, classes, labels, predicted)
     return Answered(
         examples,
         labels,
-        sessions.outputs,
+        seen.outputs,
         predicted,
-        sessions.paid,
-        sessions.tests > 0,
-        rounds_of(sessions, buyer._seller()),
-        number_asked(sessions.tests),
+        seen.paid,
+        seen.tests > 0,
+        rounds_of(seen, buyer._seller()),
+        number_asked(seen.tests),
         weight,
         classes,
         mistakes,
     )
 
 
-def rounds_of(sessions: Sessions, seller: Seller) -> IntArray:
+def rounds_of(seen: Seen | Sessions, seller: Seller) -> IntArray:
     """Count how often each example waited, shape (n_samples,): for delayed values, or, without any, for each unit."""
-    if seller.costs.delayed.any():
-        return sessions.rounds.astype(np.int64)
-    return np.asarray(seller.units_of(sessions.bought & ~seller.free_features).sum(axis=1))
+    if isinstance(seen, Sessions) and seller.costs.delayed.any():
+        return seen.rounds.astype(np.int64)
+    return np.asarray(seller.units_of(seen.bought & ~seller.free_features).sum(axis=1))
 
 
 def _innermost(buyer: Any) -> Any:

@@ -111,9 +111,9 @@ class Rules:
         """
         buyer, prepare, _ = parts_of(model)
         values = prepare(X)
-        sessions = buyer.sessions(values.shape[0]).see(values)
-        bought = self.seller.units_of(sessions.bought)
-        said, same = sessions.labels(sessions.outputs), np.zeros(values.shape[0], dtype=bool)
+        seen = buyer._ready.see(values)
+        bought = self.seller.units_of(seen.bought)
+        said, same = seen.labels(seen.outputs), np.zeros(values.shape[0], dtype=bool)
         for end, orders, rows in self._followed(values):
             ordered = np.zeros(bought.shape[1], dtype=bool)
             ordered[[order.unit for order in orders]] = True

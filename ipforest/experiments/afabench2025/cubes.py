@@ -33,7 +33,7 @@ from ipforest.experiments.neural_acquisition import (
     MutualInformationSelection,
     NeuralAcquisition,
 )
-from ipforest.experiments.options import Option, choose, in_sessions
+from ipforest.experiments.options import Option, choose, in_sessions, of_model
 from ipforest.experiments.parts import Parts
 from ipforest.experiments.peers import shapley_gains, streed_trees
 from ipforest.experiments.rows import grouped, panels, standard_error
@@ -198,8 +198,8 @@ def _ours(kind: type[Any], task: Task) -> Measured:
 
     model = trained(None)
     return {
-        HARD: [in_sessions(trained(cap).sessions, task.parts) for cap in BUDGETS],
-        SOFT: [in_sessions(model.at_budget(budget).sessions, task.parts) for budget in BUDGETS],
+        HARD: [of_model(trained(cap), task.parts) for cap in BUDGETS],
+        SOFT: [of_model(model.at_budget(budget), task.parts) for budget in BUDGETS],
     }
 
 
