@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
+from itertools import compress
 from math import inf
 from numbers import Real
 from time import monotonic
@@ -32,7 +33,7 @@ from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoos
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
 from ipforest.frontiers.budget_linear import BudgetLinear, BudgetLinearRegressor
 from ipforest.frontiers.joint_frontier import JointFrontier
-from ipforest.frontiers.work import TimeIsOver, Work
+from ipforest.frontiers.work import TimeIsOver, Work, each_done
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.staged_estimator import StagedEstimator
 from ipforest.stopping.stages import StagesInOrder
@@ -182,22 +183,25 @@ class ManyFrontiers(JointFrontier):
         for estimator in self._chosen_from:
             if isinstance(estimator, FrozenEstimator):
                 require_trained_categories(estimator, self.categories_.names, labels)
-        self.estimators_: tuple[Any, ...] = ()
-        for number, estimator in enumerate(self._chosen_from):
-            is_own, part = isinstance(estimator, BudgetedEstimator), work.part(number, len(self._chosen_from))
-            model = clone(estimator) if is_own else seeded(estimator, self.random_state)
+        models = [self._prepared(estimator, given) for estimator in self._chosen_from]
+        parts = work.parts(len(models))
+
+        def is_fitted(number: int) -> bool:
             try:
-                part.check()
+                parts[number].check()
+                self._fit_one(models[number], training, validation, given, parts[number])
             except TimeIsOver:
-                work.left_out.append(f"{type(self._chosen_from[number - 1]).__name__}: {type(estimator).__name__}")
-                break
-            try:
-                self._fit_one(model, training, validation, given, part)
-            except TimeIsOver:
-                break
-            self.estimators_ += (model,)
-            members = self._members_of(model, validation)
-            yield from (member._replace(source=type(model).__name__) for member in members)
+                if not parts[number].left_out:
+                    parts[number].left_out.append(f"{type(models[number]).__name__} after 0 models")
+                return False
+            parts[number].report(1.0, "")
+            return True
+
+        are_fitted = each_done(parts, is_fitted, self.n_jobs)
+        self.estimators_: tuple[Any, ...] = tuple(compress(models, are_fitted))
+        for model in self.estimators_:
+            yield from (each._replace(source=type(model).__name__) for each in self._members_of(model, validation))
+        work.left_out += [what for part in parts for what in part.left_out]
         self.left_out_ = tuple(work.left_out)
         self._miss_fractions()
 
@@ -211,21 +215,29 @@ class ManyFrontiers(JointFrontier):
         if whole and whole >= own:
             self.categories_ = WholeCategories(tuple(sorted(whole)), self.categories_.names)
 
-    def _fit_one(self, model: Any, training: Labelled, validation: Labelled, given: Given, work: Work) -> None:
-        weight = training.weight_unless_equal
-        weighted = weights_for(model, weight)
-        if not isinstance(model, BudgetedEstimator):
-            model.fit(training.X, training.y, **weighted)
-            return
+    def _prepared(self, estimator: Any, given: Given) -> Any:
+        """Copy an estimator, which gets the prices, limits and costs that are given here, and a seed."""
+        if not isinstance(estimator, BudgetedEstimator):
+            return seeded(estimator, self.random_state)
+        model: Any = clone(estimator)
         model.set_params(feature_costs=self.costs_, budget=None, max_cost=self.max_cost)
         model.set_params(random_state=int(given.random.randint(SEEDS)))
         if self.n_jobs is not None and "n_jobs" in model.get_params(deep=False):
             model.set_params(n_jobs=self.n_jobs)
         if self.class_costs_ is not None:
             model.set_params(class_costs=self.class_costs_)
-        parts = self._named(training.X), training.y, self._named(validation.X), validation.y
         if isinstance(model, JointFrontier):
             model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self._scorer)
+        return model
+
+    def _fit_one(self, model: Any, training: Labelled, validation: Labelled, given: Given, work: Work) -> None:
+        weight = training.weight_unless_equal
+        weighted = weights_for(model, weight)
+        if not isinstance(model, BudgetedEstimator):
+            model.fit(training.X, training.y, **weighted)
+            return
+        parts = self._named(training.X), training.y, self._named(validation.X), validation.y
+        if isinstance(model, JointFrontier):
             numbers = self._groups_held_out
             model._fit(*parts, weight, work=work, weight_val=validation.weight, groups_val=numbers)
         else:
@@ -296,8 +308,8 @@ class BudgetedClassifier(Classifies, ManyFrontiers):
     run : RunSettings, optional
         How long training may take, and what it shows.
     n_jobs : int, optional
-        Nested forests and stages that are trained at once, by joblib, in each estimator; without it each has its own
-        ``n_jobs``. The model does not depend on it.
+        How many estimators are trained at once, in threads, and within each nested forests and stages, by joblib;
+        without it one estimator after another, each by its own ``n_jobs``. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part, and seeds the estimators, those of other libraries where they have no seed.
 

@@ -1,14 +1,22 @@
-"""How far training has come, and whether its time is over."""
+"""How far training has come, whether its time is over, and parts of it in threads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
-from typing import Self, TypeVar
+from typing import TypeVar
 
+from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
+from sklearn import config_context, get_config
+
+from ipforest._internal.arrays import one_blas_thread
 from ipforest._internal.progress import ProgressCallback, silent
+from ipforest._internal.undisturbed import undisturbed
 from ipforest._internal.words import counted
 
 T = TypeVar("T")
@@ -27,8 +35,6 @@ class Work:
     report : callable (share, message)
     until : float
         When to end, on the clock of `time.monotonic`; infinity for never.
-    begin, end : float
-        Which share of the whole this is.
     may_end : bool
         Whether something is made already; till then the work goes on.
 
@@ -40,8 +46,6 @@ class Work:
 
     report: ProgressCallback = silent
     until: float = inf
-    begin: float = 0.0
-    end: float = 1.0
     may_end: bool = False
     left_out: list[str] = field(default_factory=list)
 
@@ -61,10 +65,22 @@ class Work:
         if self.is_over:
             raise TimeIsOver
 
-    def part(self, number: int, n_parts: int) -> Self:
-        """Return the work of one of so many parts, of which those before are done; it leaves out what this one does."""
-        width, may_end = (self.end - self.begin) / n_parts, self.may_end or number > 0
-        return replace(self, begin=self.begin + number * width, end=self.begin + (number + 1) * width, may_end=may_end)
+    def parts(self, n: int) -> list[Work]:
+        """Return the work of each of so many parts; one thing at least is made in the first."""
+        shares = [0.0] * n
+
+        def report_of(number: int) -> ProgressCallback:
+            def report(share: float, message: str) -> None:
+                shares[number] = share
+                self.report(sum(shares) / n, message)
+
+            return report
+
+        return [Work(report_of(number), self.until, self.may_end or number > 0) for number in range(n)]
+
+    def stop(self) -> None:
+        """End as soon as it is looked at, whether something is made or not."""
+        self.until, self.may_end = -inf, True
 
     def through(self, made: Iterable[T], expected: int, name: str) -> Iterator[T]:
         """Hand on what is made, one at least, while there is time.
@@ -80,8 +96,7 @@ class Work:
         number = 0
         try:
             for number, each in enumerate(made, 1):
-                share = min(1.0, number / expected)
-                self.report(self.begin + share * (self.end - self.begin), f"{name}: {counted(number, 'model')}")
+                self.report(min(1.0, number / expected), f"{name}: {counted(number, 'model')}")
                 yield each
                 self.may_end = True
                 if number != expected:
@@ -89,4 +104,52 @@ class Work:
         except TimeIsOver:
             self.left_out.append(f"{name} after {counted(number, 'model')}")
             return
-        self.report(self.end, "")
+        self.report(1.0, "")
+
+
+def each_done(parts: Sequence[Work], do: Callable[[int], T], n_jobs: int | None) -> list[T]:
+    """Do the parts of some work, in threads if there are to be several; their number changes nothing.
+
+    An interrupt, or an error in one of them, ends the others before their next tree, round or stage.
+
+    Parameters
+    ----------
+    parts : sequence of Work
+    do : callable (number) -> T
+        Does one part.
+    n_jobs : int or None
+        Of joblib. Where its backend has no memory in common, as on a cluster, one part is done after another: what they
+        hand to joblib themselves goes there.
+    """
+    config = get_config()
+
+    def in_thread(number: int) -> T:
+        try:
+            with config_context(**config):
+                return do(number)
+        except BaseException:
+            _stop(parts)
+            raise
+
+    def run() -> list[T]:
+        with warnings.catch_warnings(), one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+            return list(pool.map(in_thread, range(len(parts))))  # what a part ignores or limits ends with all
+
+    n_threads = min(_n_threads(n_jobs), len(parts))
+    if n_threads == 1:
+        return [do(number) for number in range(len(parts))]
+    try:
+        return undisturbed(run)
+    except KeyboardInterrupt:
+        _stop(parts)
+        raise
+
+
+def _stop(parts: Iterable[Work]) -> None:
+    for part in parts:
+        part.stop()
+
+
+def _n_threads(n_jobs: int | None) -> int:
+    backend, _ = get_active_backend(prefer="threads")
+    return int(effective_n_jobs(n_jobs)) if getattr(backend, "supports_sharedmem", False) else 1
