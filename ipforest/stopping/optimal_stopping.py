@@ -51,11 +51,12 @@ class OptimalStopping:
 
     def fit(self, paths: StoppingPaths) -> StagedRule:
         """Learn the lambda of each bin of each stage."""
-        columns = (np.array(each.T, dtype=np.float64, order="C") for each in (paths.signal, paths.loss, paths.cost))
-        n_stages = paths.n_stages - 1
+        columns = [np.array(each.T, dtype=np.float64, order="C") for each in (paths.signal, paths.loss, paths.cost)]
+        n_stages, last = paths.n_stages - 1, np.array(paths.last)
+        ranked = np.sort(np.where(last > np.arange(n_stages)[:, None], columns[0][:-1], inf), axis=1)
         edges, lambdas = np.empty((n_stages, self.n_bins - 1)), np.empty((n_stages, self.n_bins))
         n_bins = np.empty(n_stages, dtype=np.int64)
-        induce_backward(*columns, np.array(paths.last), self.min_support, self.monotone, edges, lambdas, n_bins)
+        induce_backward(*columns, ranked, last, self.min_support, self.monotone, edges, lambdas, n_bins)
         sizes = n_bins.tolist()
         largest, everything, widest = (
             float(np.abs(each).max(initial=0.0)) or 1.0
@@ -197,11 +198,23 @@ def bin_at(cuts: FloatArray, signal: float) -> int:
 @inner_njit
 def merged_points(lam: FloatArray, crossing: FloatArray) -> FloatArray:
     """Add the lambdas from which bins stop to the points of the stage after; leave out those beyond which all stop."""
-    added = crossing[crossing < np.inf]
-    points: FloatArray = np.unique(np.concatenate((lam, added)))
-    if added.size == crossing.size:
-        points = points[points <= max(0.0, added.max())]
-    return points
+    merged, n, last = np.empty(lam.size + crossing.size), lam.size, 0.0
+    for k in range(n):
+        merged[k] = lam[k]
+    for number in range(crossing.size):
+        added, place = crossing[number], n
+        last = max(last, added)
+        while place > 0 and merged[place - 1] > added:
+            place -= 1
+        if added == np.inf or (place > 0 and merged[place - 1] == added):
+            continue
+        for k in range(n, place, -1):
+            merged[k] = merged[k - 1]
+        merged[place] = added
+        n += 1
+    while merged[n - 1] > last:
+        n -= 1
+    return merged[:n]
 
 
 @inner_njit
@@ -242,6 +255,7 @@ def induce_backward(
     signal: FloatArray,
     loss: FloatArray,
     cost: FloatArray,
+    ranked: FloatArray,
     last: IntArray,
     min_support: int,
     monotone: bool,
@@ -259,6 +273,8 @@ def induce_backward(
     Parameters
     ----------
     signal, loss, cost : ndarray of float64, shape (n_stages + 1, n_samples)
+    ranked : ndarray of float64, shape (n_stages, n_samples)
+        The signals of the examples that may go on from a stage, ascending, and then infinity.
     last : ndarray of int64, shape (n_samples,)
     min_support : int
     monotone : bool
@@ -272,13 +288,15 @@ def induce_backward(
     lam, value, slope = np.zeros(1), np.empty((0, 1)), np.empty(0)
     cuts, begins = np.empty(most_bins), np.empty(most_bins, dtype=np.int64)
     for stage in range(n_bins.size - 1, -1, -1):
-        rows = np.flatnonzero(last > stage)
-        seen = signal[stage][rows]
-        n_cuts = quantile_cuts(np.sort(seen), min(most_bins, rows.size // min_support), cuts)
+        n_on = 0
+        for row in range(n_samples):
+            n_on += last[row] > stage
+        n_cuts = quantile_cuts(ranked[stage, :n_on], min(most_bins, n_on // min_support), cuts)
         sums = np.zeros((n_cuts + 1, 4 + slope.size))
-        for place in range(rows.size):
-            row = rows[place]
-            into = sums[bin_at(cuts[:n_cuts], seen[place])]
+        for row in range(n_samples):
+            if last[row] <= stage:
+                continue
+            into = sums[bin_at(cuts[:n_cuts], signal[stage, row])]
             into[0] += 1.0
             into[1] += loss[stage, row]
             into[3] += cost[stage + 1, row] - cost[stage, row]
@@ -292,8 +310,9 @@ def induce_backward(
         lambdas[stage, :n_pools] = keenness[:n_pools]
         for number in range(1, n_pools):
             edges[stage, number - 1] = cuts[begins[number] - 1]
-        for place in range(rows.size):
-            bin_of[rows[place]] = bin_at(edges[stage, : n_pools - 1], seen[place])
+        for row in range(n_samples):
+            if last[row] > stage:
+                bin_of[row] = bin_at(edges[stage, : n_pools - 1], signal[stage, row])
         points = merged_points(lam, keenness[:n_pools])
         worth, rises = np.empty((n_pools, points.size)), np.empty(n_pools)
         for number in range(n_pools):
