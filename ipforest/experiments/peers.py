@@ -94,8 +94,12 @@ def penalised_lightgbm(task: Task, penalty: str, rates: Sequence[float] = RATES)
 
 
 def _per_kind(task: Task, penalty: str) -> list[float]:
-    """Return prices per feature; coupled penalties are paid once for all examples, lazy ones by each."""
-    factor = len(task.parts.y_train) / 10 if penalty == "coupled" else 1.0
+    """Return prices per feature; coupled penalties are paid once for all examples, lazy ones by each.
+
+    At the largest tradeoff a typical feature costs as much as half the examples that pay for it lazily: of several
+    classes, where each round grows a tree per class, a few features are worth that.
+    """
+    factor = len(task.parts.y_train) / 4 if penalty == "coupled" else 1.0
     return [factor * price for price in task.prices]
 
 
@@ -123,11 +127,15 @@ def cegb_early_exit(task: Task) -> Iterator[Option]:
 
 @trains_with("catboost")
 def catboost_penalties(task: Task) -> Iterator[Option]:
-    """CatBoost with penalties that each example pays once per feature."""
+    """CatBoost with penalties that each example pays once per feature.
+
+    A split gets a score that grows with the root of the examples, from which the penalties of all examples are taken:
+    from a hundredth to ten divided by their number is the range from all features to one, whatever the data.
+    """
     from catboost import CatBoostClassifier, CatBoostRegressor
 
     parts = task.parts
-    for coefficient, rate in product(np.geomspace(1, 0.001, PENALTIES), RATES):
+    for coefficient, rate in product(np.geomspace(10, 0.01, PENALTIES) / len(parts.y_train), RATES):
         model = task.either(CatBoostClassifier, CatBoostRegressor)(
             iterations=task.n_rounds,
             learning_rate=rate,
