@@ -159,11 +159,14 @@ def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fra
 
 
 def problems_of_many_trees(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
-    """State a forest of 120 stumps at a lambda, or within a budget, at which all are kept, and just below that."""
+    """State a forest of 120 stumps at a lambda, or within a budget, at which all are kept, and just below that.
+
+    At the lambda each pays for its own unit and more: an optimum without any of them is worse.
+    """
     instance = many_stumps()
     cost = instance.evaluate(instance.unpruned)[1]
     numbers: dict[str, list[Fraction | None]] = {
-        "lam": [Fraction(1, 2)],
+        "lam": [Fraction(1, 3)],
         "budget": [cost, cost - instance.cost_unit / 2],
         "nothing": [None],
     }
