@@ -614,9 +614,9 @@ def _too_large(prices: Sequence[Fraction], step: Fraction, where: str) -> Overfl
     """Return the error of prices whose integers 64 bits do not hold, with the two that make them large."""
     largest, finest = max(prices), max(prices, key=lambda price: price.denominator)
     return OverflowError(
-        f"prices: expected costs below 2^62{where} in integers over a common denominator, got {1 / step} for it, "
-        f"with {float(largest)!r} the largest price and {float(finest)!r} the one of most digits; round the prices, "
-        "the small ones to fewer decimals"
+        f"prices: expected costs below 2^62{where} in integers over a common denominator, got about "
+        f"2^{int(1 / step).bit_length()} for it, with {float(largest)!r} the largest price and {float(finest)!r} the "
+        "one of most digits; round the prices, the small ones to fewer decimals"
     )
 
 

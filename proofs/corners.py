@@ -22,6 +22,7 @@ __all__ = [
     "crowded_instances",
     "delayed_instance",
     "in_finer_units",
+    "knapsack_instance",
     "larger_problems",
     "many_stumps",
     "parted_instance",
@@ -159,11 +160,14 @@ def larger_problems(program: Formulation) -> Iterator[tuple[PruningInstance, Fra
 
 
 def problems_of_many_trees(program: Formulation) -> Iterator[tuple[PruningInstance, Fraction | None]]:
-    """State a forest of 120 stumps at a lambda, or within a budget, at which all are kept, and just below that."""
+    """State a forest of 120 stumps at a lambda, or within a budget, at which all are kept, and just below that.
+
+    At the lambda each pays for its own unit and more: an optimum without any of them is worse.
+    """
     instance = many_stumps()
     cost = instance.evaluate(instance.unpruned)[1]
     numbers: dict[str, list[Fraction | None]] = {
-        "lam": [Fraction(1, 2)],
+        "lam": [Fraction(1, 3)],
         "budget": [cost, cost - instance.cost_unit / 2],
         "nothing": [None],
     }
@@ -193,6 +197,16 @@ def delayed_instance() -> PruningInstance:
     needs = {0: {(0, 0)}, 1: {(0, 1)}, 2: {(0, 1)}}
     tree = _tree((-1, 0, 0, 1, 1, 2, 2), (9, 2, 2, 1, 0, 1, 0), (1, 0, 0, 0, 0, 0, 0), needs, ())
     return Sketch((tree,), {(0, unit): PRICES[unit] for unit in (0, 1)}, Fraction(1, 2), Fraction(1), 1).instance()
+
+
+def knapsack_instance() -> PruningInstance:
+    """Make five stumps with a unit each, of which greed keeps others than the best ones within 14 and within 15."""
+    from proofs.study.sketch import Sketch
+
+    gains, prices = (10, 11, 2, 2, 7), (6, 7, 9, 5, 3)
+    trees = [_tree((-1, 0, 0), (gain + 2, 1, 1), (0, 0, 0), {0: {(0, unit)}}, (1,)) for unit, gain in enumerate(gains)]
+    priced = {(0, unit): price for unit, price in enumerate(prices)}
+    return Sketch((*trees,), priced, Fraction(1, 2), Fraction(1), 1).instance()
 
 
 def tower_instance() -> PruningInstance:

@@ -24,6 +24,7 @@ from sklearn.utils import get_tags
 
 from ipforest.costs import FeatureCosts
 from ipforest.estimator.model import BudgetedModel
+from ipforest.session.on_demand import buy_on_demand
 from ipforest.testing.checks import Check, require_assertions
 
 __all__ = ["check_budgeted_estimator"]
@@ -336,6 +337,11 @@ def _check_pays_for_what_is_bought(subject: _Subject) -> None:
         assert np.array_equal(tested, bought), (
             f"feature_usage, {name}: expected tests of the features that are bought, got "
             f"{_first_difference(tested, bought)}"
+        )
+        sessions = model.sessions(N_NEW)
+        buy_on_demand(sessions, partial(_fetched, X))
+        assert np.array_equal(usage, sessions.tests), (
+            f"feature_usage, {name}: expected the tests of sessions, got {_first_difference(usage, sessions.tests)}"
         )
         listed = np.asarray(model.policy().features).tolist()
         unlisted = {*np.flatnonzero(bought.any(axis=0)).tolist()} - {*listed}

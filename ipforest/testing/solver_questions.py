@@ -31,6 +31,7 @@ from proofs.corners import (
     costlier_for_the_second,
     crowded_instances,
     in_finer_units,
+    knapsack_instance,
     many_stumps,
     tall_ladder,
     tower_instance,
@@ -242,12 +243,17 @@ class WithinBudget(Questions):
         return [number for instance in pair for number in self.numbers_of(instance)]
 
     def problems(self) -> Iterator[Question]:
-        """Make the small problems that tell solvers apart; the last instance has costs of large and small fractions."""
+        """Make the small problems that tell solvers apart.
+
+        One has costs of large and small fractions. In the last two ``greedy`` is not optimal, so `solve_budget` cannot
+        tell a false bound there.
+        """
         corners, nine_nodes = corner_instances(), _nine_nodes()
         fine = replace(nine_nodes, cost_unit=nine_nodes.cost_unit / (3 * FAR))
         others = (costlier_for_the_second(corners[2]), nine_nodes, in_finer_units(nine_nodes), fine)
         for instance in (*corners, *crowded_instances(), *others):
             yield from ((instance, budget) for budget in self.numbers_of(instance))
+        yield from product((knapsack_instance(),), (Fraction(14), Fraction(15)))
 
     def larger_problems(self) -> Iterator[Question]:
         """Make the larger ones with what breakpoints of the path cost as budgets, and one unit less."""

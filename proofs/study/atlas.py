@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from formulations.base import Formulation
 from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import records_to_markdown, to_record
+from proofs.corners import larger_problems, telling_problems
 from proofs.study import checks, matrices
 from proofs.study.problem import Problem, random_problem
 from proofs.study.programs import ExactProgram
@@ -150,8 +152,8 @@ def atlas(
 
 
 def is_closure(program: ExactProgram) -> bool:
-    """Return whether each row says x <= y of two variables: the matrix is the transpose of a graph's incidences."""
-    return all(
+    """Return whether bounds are integers and each row says x <= y: the transpose of a graph's incidence matrix."""
+    return all(bound.denominator == 1 for bound in (*program.lower, *program.upper)) and all(
         side == 0 and sorted(entries.values()) == [-1, 1] and sense in ("<=", ">=")
         for entries, sense, side in program.rows
     )
@@ -189,7 +191,8 @@ def _fault(variant: Formulation, problem: Problem) -> str:
 
 
 def _standing(variant: Formulation, problems: Sequence[Problem]) -> tuple[Standing, str, Refutation | None]:
-    if all(is_closure(checks.program_of(variant, problem, relaxed=True)) for problem in problems):
+    asked = chain(problems, _larger(variant))
+    if all(is_closure(checks.program_of(variant, problem, relaxed=True)) for problem in asked):
         return Standing.PROVED, EVIDENCE[Standing.PROVED], None
     for problem in problems:
         for look in (checks.integral_by_objectives, checks.integral_vertices)[: 1 + _is_small(variant, problem)]:
@@ -203,6 +206,12 @@ def _standing(variant: Formulation, problems: Sequence[Problem]) -> tuple[Standi
     )
     standing = Standing.CERTIFIED if certified else Standing.OPEN
     return standing, EVIDENCE[standing], None
+
+
+def _larger(variant: Formulation) -> Iterator[Problem]:
+    """Make the problems on which a row of another kind would stand that small ones do not need."""
+    for instance, number in chain(telling_problems(variant), larger_problems(variant)):
+        yield Problem(instance, **variant.numbers(number))
 
 
 def _gap(variant: Formulation, problem: Problem) -> Fraction:

@@ -106,8 +106,9 @@ def _fault(problem: Problem, shares: Vector, worth: Fraction | None, value: Frac
         return "a 0-1 point keeps a node but not its parent"
     if worth is None:
         cost = problem.instance.evaluate(_pruning(shares))[1]
-        limit = "that is not allowed" if problem.budget is None else f"beyond the budget {problem.budget}"
-        return f"a 0-1 point is a pruning of cost {cost}, {limit}"
+        exceeds = problem.budget is not None and cost > problem.budget
+        why = f"beyond the budget {problem.budget}" if exceeds else "that is not allowed"
+        return f"a 0-1 point is a pruning of cost {cost}, {why}"
     return f"a 0-1 point has objective {value}, its pruning {worth}" if value < worth else None
 
 

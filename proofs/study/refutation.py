@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -118,7 +120,8 @@ def shrink(
     """Make a problem smaller as long as a check finds a violation in it.
 
     Trees, examples, subtrees and needs are left out, then errors, prices, lambda and the budget are made simpler, until
-    no step goes on (or 2,000 problems were tried).
+    no step goes on (or 2,000 problems were tried). After one that did, the search goes on with the next, and only then
+    with those before it.
 
     Parameters
     ----------
@@ -141,30 +144,36 @@ def shrink(
             "problem: expected one that the check refutes, got one without a violation; if it had one when asked "
             f"before, {formulation.name} builds another model at each call"
         )
-    attempts = 0
-    shrinks = True
-    while shrinks and attempts < MAX_ATTEMPTS:
-        shrinks = False
-        for smaller in _smaller(problem):
+    attempts = first = 0
+    while attempts < MAX_ATTEMPTS:
+        onwards = enumerate(islice(_steps(problem), first, None), first)
+        for place, step in chain(onwards, enumerate(islice(_steps(problem), first))):
             attempts += 1
-            if not formulation.fits(smaller.instance):
-                continue
-            there = check(formulation, smaller)
+            smaller = step()
+            there = check(formulation, smaller) if formulation.fits(smaller.instance) else None
             if there is not None:
-                problem, found, shrinks = smaller, there, True
+                problem, found, first = smaller, there, place
                 break
+            if attempts == MAX_ATTEMPTS:
+                break
+        else:
+            break
     point = dict(zip(names(problem), found.point, strict=True)) if found.point else {}
     return Refutation(formulation.name, claim, problem, found.text, point, found.kept)
 
 
-def _smaller(problem: Problem) -> Iterator[Problem]:
-    """Make problems that are one step smaller, each when it is asked for."""
+def _steps(problem: Problem) -> Iterator[Callable[[], Problem]]:
+    """Give what makes problems that are one step smaller; those that are passed over are never made."""
     for sketch in Sketch.of(problem.instance).smaller():
-        yield Problem(sketch.instance(), problem.lam, problem.budget)
+        yield partial(_sketched, sketch, problem)
     if problem.lam is not None:
-        yield from (Problem(problem.instance, lam=lam) for lam in _simpler(problem.lam))
+        yield from (partial(Problem, problem.instance, lam=lam) for lam in _simpler(problem.lam))
     if problem.budget is not None:
-        yield from (Problem(problem.instance, budget=budget) for budget in _simpler(problem.budget))
+        yield from (partial(Problem, problem.instance, budget=budget) for budget in _simpler(problem.budget))
+
+
+def _sketched(sketch: Sketch, problem: Problem) -> Problem:
+    return Problem(sketch.instance(), problem.lam, problem.budget)
 
 
 def _simpler(value: Fraction) -> list[Fraction]:

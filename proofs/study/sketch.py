@@ -184,9 +184,8 @@ class Sketch:
 
     def smaller(self) -> Iterator[Sketch]:
         """Yield sketches that are one step smaller, large steps first."""
-        if len(self.trees) > 1:
-            for place in range(len(self.trees)):
-                yield self.with_trees(self.trees[:place] + self.trees[place + 1 :])
+        for first, last in _portions(len(self.trees)):
+            yield self.with_trees(self.trees[:first] + self.trees[last:])
         if self.n_examples > 1:
             yield from (self.without_example(example) for example in range(self.n_examples))
         for place, tree in enumerate(self.trees):
@@ -215,6 +214,14 @@ class Sketch:
 
     def _with_tree(self, place: int, tree: SketchedTree) -> Sketch:
         return self.with_trees(_with(self.trees, place, tree))
+
+
+def _portions(count: int) -> Iterator[tuple[int, int]]:
+    """Yield what may be left out of so many that are not all: halves, quarters and so on down to one by one."""
+    size = count // 2
+    while size:
+        yield from ((first, min(first + size, count)) for first in range(0, count, size))
+        size //= 2
 
 
 def _below(value: int) -> list[int]:

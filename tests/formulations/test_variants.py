@@ -3,12 +3,14 @@
 import json
 from fractions import Fraction
 
+import pyomo.environ as pyo
 import pytest
 from reference import load_reference
 
 import formulations
 from formulations import FORMULATIONS, ModelledFormulation, ModelResult
 from formulations.variants import VARIANTS, delayed_tests, hard_cap, leaves_in_all, vote_error
+from formulations.variants.closures import bought, closure, standard, unit_prices
 from ipforest import solve
 from ipforest.cli import main
 from ipforest.testing import check_formulation
@@ -105,6 +107,36 @@ def test_the_atlas_is_a_table(tmp_path, capsys):
     assert (tmp_path / "hard-cap.json").exists()
     assert (tmp_path / "atlas.md").read_text().count("\n") == 4
     assert main(["atlas", "none"]) == 2
+
+
+def _sensors(bounds, most):
+    """Make the variant of y_k >= w_{k,i} with bounds on y, and a row of their sum where there are more than `most`."""
+
+    def model(instance, lam):
+        program, data = closure(instance)
+        units = list(unit_prices(data))
+        program.y = pyo.Var(units, bounds=bounds)
+        program.set_up = pyo.Constraint(data.pairs, rule=lambda m, k, i: m.w[k, i] <= m.y[k])
+        if len(units) > most:
+            program.few = pyo.Constraint(expr=pyo.quicksum(program.y.values()) <= most)
+        program.objective = pyo.Objective(expr=program.error + float(lam) * program.cost)
+        return program
+
+    def worth(instance, lam, pruning):
+        units = {unit for unit, _ in bought(instance, pruning)}
+        return standard(instance, lam, pruning) if len(units) <= most and (bounds[1] == 1 or not units) else None
+
+    return ModelledFormulation("sensors", model, worth=worth)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "most", "standing"),
+    [((0, 1), 999, Standing.PROVED), ((0, 1), 5, Standing.CERTIFIED), ((0, 0.5), 999, Standing.REFUTED)],
+)
+def test_no_variant_is_a_closure_by_its_small_rows_alone(bounds, most, standing):
+    """Rows x <= y prove nothing where a bound is 1/2, or where larger instances have a row of another kind."""
+    entry = atlas([_sensors(bounds, most)], problems=3).entries[0]
+    assert (entry.standing, entry.fault) == (standing, "")
 
 
 def test_no_problems_are_refused():

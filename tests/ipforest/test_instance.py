@@ -489,6 +489,11 @@ def test_arrays_are_read_only() -> None:
             r"error_data: expected classes among \['ant', 'bee', 'cat'\], got 'dog'",
         ),
         ((X_COST, FeatureCosts([Fraction(1, 2**40), 1, 1, 1, 1, 1, 2**30])), OverflowError, "round the prices"),
+        (
+            (X_COST, FeatureCosts([Fraction(1, 10**800 + k) for k in range(7)])),
+            OverflowError,
+            r"got about 2\^\d+ for it",
+        ),
     ],
 )
 def test_bad_input_is_refused(arguments, error: type[Exception], text: str) -> None:

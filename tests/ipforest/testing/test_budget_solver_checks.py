@@ -65,6 +65,10 @@ def bounds_too_high(instance, budget):
     return called_optimal(instance, budget, solve_budget(instance, budget, "path").pruning)
 
 
+def believes_in_greed(instance, budget):
+    return called_optimal(instance, budget, solve_budget(instance, budget, "greedy").pruning)
+
+
 def gives_no_bound(instance, budget):
     return best(instance, budget).pruning
 
@@ -135,6 +139,7 @@ def test_the_solvers_pass(check):
 EXACT = {
     "no bound": gives_no_bound,
     "greedy": fills_greedily,
+    "greedy and optimal": believes_in_greed,
     "few trees": right_where(lambda instance, budget: instance.n_trees < 7),
     "few examples": right_where(lambda instance, budget: instance.n_examples < 7),
     "shallow": right_where(lambda instance, budget: instance.node_depth.max(initial=0) < 60),
@@ -165,6 +170,7 @@ def test_what_is_not_optimal_is_found(name):
         (states_another_cost, "result_is_its_pruning", "says that the cost of its pruning is"),
         (mixes_what_it_does_not_say, "result_is_its_pruning", "says that the mixture_"),
         (bounds_too_high, "bound_is_valid", "above the optimum"),
+        (believes_in_greed, "bound_is_valid", "above the optimum"),
         (SolverInfo("remembers", Remembering(), exact=True), "another_instance_is_not_remembered", "in one thing"),
         (
             SolverInfo("last place", knows_one_place_of_each_purchase, exact=True),

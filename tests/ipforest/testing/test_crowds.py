@@ -139,8 +139,9 @@ def test_needs_of_later_trees_that_are_forgotten_within_a_budget_are_found():
     dict(check_formulation(ModelledFormulation("all trees", builder(200), "budget")))["prunings_are_points"]()
 
 
-def test_a_study_looks_at_a_hundred_trees():
-    program = program_of("first trees", of_the_first_trees(100))
+@pytest.mark.parametrize("needs", [of_the_first_trees(100), summed_over_trees(100)])
+def test_a_study_looks_at_a_hundred_trees(needs):
+    program = program_of("first trees", needs)
     assert any(checks.solves(program, problem) is not None for problem in study_of(program).largest)
 
 

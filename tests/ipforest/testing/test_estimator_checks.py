@@ -83,6 +83,11 @@ class ForgetsTests(CheapestFeatures):
         return 0 * super().feature_usage(X)
 
 
+class CountsTestsTwice(CheapestFeatures):
+    def feature_usage(self, X):
+        return 2 * super().feature_usage(X)
+
+
 class TreesOfOneFeature(TreesInOrder):
     @property
     def features(self):
@@ -205,6 +210,7 @@ FAULTS = {
     LooksAtAll: "unbought_values_do_not_matter",
     ForgetsFees: "pays_for_what_is_bought",
     ForgetsTests: "pays_for_what_is_bought",
+    CountsTestsTwice: "pays_for_what_is_bought",
     NamesOneFeature: "pays_for_what_is_bought",
     IgnoresCaps: "fetches_what_tables_buy",
     WritesIntoExamples: "leaves_examples_alone",

@@ -13,6 +13,7 @@ from reference import load_reference
 import formulations
 from formulations import FORMULATIONS, Formulation, ModelData, ModelledFormulation
 from ipforest.cli import main
+from proofs.corners import many_stumps
 from proofs.exact import simplest
 from proofs.integrality.vertices import is_integral, vertices
 from proofs.study import checks
@@ -20,7 +21,7 @@ from proofs.study.cuts import missing_inequalities, separate
 from proofs.study.drawing import draw_refutation
 from proofs.study.problem import Problem, random_problem
 from proofs.study.programs import ExactProgram
-from proofs.study.refutation import Refutation, shrink
+from proofs.study.refutation import Refutation, Violation, shrink
 from proofs.study.size_laws import size_law
 from proofs.study.sketch import Sketch, _below
 from proofs.study.study import INTEGRAL, Evidence, Study, _Look, study
@@ -410,6 +411,27 @@ def test_the_command_studies_a_file(tmp_path, capsys, monkeypatch):
     assert main(["study", f"{tmp_path / 'absent.py'}:half"]) == 2
     assert main(["study", "compact", "--instances", "2"]) == 0
     assert "proved by certificate" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_takes_a_hundred_trees_is_made_small_otherwise():
+    """After a step that goes on the next one is tried, not the first again, of which none may be left over."""
+
+    def many_trees(_, problem):
+        return Violation("many trees") if problem.instance.n_trees > 100 else None
+
+    found = shrink(FORMULATIONS["ip3"], "few trees", Problem(many_stumps(), lam=Fraction(1)), many_trees, lambda _: ())
+    assert found.problem.instance.n_trees == 101
+    assert found.problem.instance.n_internal == 0
+
+
+@pytest.mark.parametrize(("within", "why"), [(1, "that is not allowed"), (0, "beyond the budget 0")])
+def test_a_pruning_that_is_not_allowed_exceeds_no_budget_by_that(within, why):
+    def builder(instance, budget):
+        return formulations.build("lp1", instance, budget=instance.evaluate(instance.unpruned)[1])
+
+    nothing = ModelledFormulation("nothing", builder, "budget", worth=lambda instance, budget, pruning: None)
+    problem = Problem(TREE, budget=within * TREE.evaluate(TREE.unpruned)[1])
+    assert why in checks.points_are_prunings(nothing, problem).text
 
 
 def test_numbers_of_any_size_are_made_smaller_step_by_step():
