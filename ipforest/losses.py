@@ -264,20 +264,22 @@ def _in_bag_squares(forest: Forest) -> FloatArray:
     """Take the in-bag squared errors that scikit-learn stores, if they are those of what the nodes predict.
 
     They are where the squares within the children and between them make up the parent's, and its value is their mean:
-    from the root on, each value is then the mean of the node's targets.
+    from the root on, each value is then the mean of the node's targets. A tree whose draws have equal targets stores
+    what rounding leaves, less or more than 0: that is measured by the mean errors of trees.
     """
     inner = forest.internal_nodes
     children = np.stack([forest.left[inner], forest.right[inner]])
     squares, weight, value = forest.impurity * forest.weight, forest.weight, forest.value[:, 0]
     moved = value[children] - value[inner]
-    of_root = np.repeat(squares[forest.tree_offsets[:-1]], np.diff(forest.tree_offsets))
-    of_tree = of_root[inner]
+    of_root = squares[forest.tree_offsets[:-1]]
+    scale = np.repeat(np.maximum(of_root, of_root.mean()), np.diff(forest.tree_offsets))
+    of_tree = scale[inner]
     unexplained = np.abs((squares[children] + weight[children] * moved**2).sum(axis=0) - squares[inner])
     off_mean = np.abs((weight[children] * moved).sum(axis=0))
     spread = np.sqrt(np.maximum(of_tree, 0) * weight[inner])
     rounding = np.finfo(np.float64).eps * weight[inner] * value[inner] ** 2  # scikit-learn subtracts squares
     if (
-        np.any(squares < -STORED_TOLERANCE * of_root)
+        np.any(squares < -STORED_TOLERANCE * scale)
         or np.any(unexplained > STORED_TOLERANCE * of_tree)
         or np.any(off_mean > STORED_TOLERANCE * spread)
         or np.any(rounding > ROUNDING_TOLERANCE * of_tree)

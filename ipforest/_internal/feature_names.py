@@ -86,8 +86,8 @@ def known_to_scikit_learn(X: Any, name: str = "X") -> Any:
     """Return a frame whose columns scikit-learn does not see, of narwhals, Arrow or Dask, as one whose it does.
 
     Columns of pandas in the byte order of another machine, of which pandas takes no rows, come in that of this one, and
-    texts of which some are missing as NA, which encoders do not know, as objects with NaN. Other tables stay as they
-    are; a lazy one of Polars is refused.
+    what is missing as NA, which encoders do not know, as NaN: texts as objects, numbers as floats. Other tables stay as
+    they are; a lazy one of Polars is refused.
     """
     if hasattr(X, "to_native"):
         return known_to_scikit_learn(X.to_native(), name)
@@ -104,9 +104,12 @@ def _with_known_columns(frame: pd.DataFrame) -> pd.DataFrame:
         if isinstance(dtype, np.dtype):
             if not dtype.isnative:
                 turned[place] = frame.iloc[:, place].astype(dtype.newbyteorder("="))
-        elif dtype.type is str and dtype.na_value is pd.NA and frame.iloc[:, place].hasnans:
-            texts = frame.iloc[:, place].astype(object)
-            turned[place] = texts.where(texts.notna(), np.nan)
+        elif dtype.na_value is pd.NA and frame.iloc[:, place].hasnans:
+            column = frame.iloc[:, place]
+            if dtype.type is str:
+                turned[place] = column.astype(object).where(column.notna(), np.nan)
+            elif pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+                turned[place] = pd.Series(column.to_numpy(np.float64, na_value=np.nan), column.index)
     frame = frame.copy(deep=False) if turned else frame
     for place, column in turned.items():
         frame.isetitem(place, column)

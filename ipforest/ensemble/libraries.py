@@ -152,11 +152,16 @@ def require_trained_categories(model: object, names: Mapping[int, Sequence[Any]]
     """
     trained = trained_categories(model).placed_in(sorted(names)).names
     for column, given in names.items():
-        expected = [*trained.get(column, range(len(given)))]
-        if [*given] != expected:
-            name = labels[column]
+        expected = trained.get(column)
+        if [*given] != [*(range(len(given)) if expected is None else expected)]:
+            name, kind = labels[column], type(unfrozen(model)).__name__
+            if expected is None:
+                raise ValueError(
+                    f"X: expected in column {name!r} the numbers that {kind} was trained on, as it keeps no names of "
+                    f"categories, got {some_of(given)}; use X[{name!r}].astype(float) if they are these numbers"
+                )
             raise ValueError(
-                f"X: expected in column {name!r} the categories of {type(unfrozen(model)).__name__} in their order, "
+                f"X: expected in column {name!r} the categories of {kind} in their order, "
                 f"{some_of(expected) or 'none'}, got {some_of(given)}; use X[{name!r}].cat.set_categories(...)"
             )
 

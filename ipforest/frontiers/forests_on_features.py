@@ -229,6 +229,8 @@ def is_clearly_better(before: FloatArray, after: FloatArray, weight: FloatArray,
     weight : ndarray of float64, shape (n_samples,)
     least_share : float, default=0
     """
+    if not weight.size:
+        return False
     gain = weight * (before - after)
     by_luck = SURE * float(gain.std()) * np.sqrt(gain.size)
     return bool(gain.sum() > max(least_share * float(weight @ before), by_luck))

@@ -631,6 +631,26 @@ def test_missing_words_are_the_same_in_every_form(trained) -> None:
         assert session.answer == model.predict(tables["NaN"])[row]
 
 
+@pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
+def test_missing_numbers_of_nullable_dtypes_pass_an_encoder(backend) -> None:
+    """As `read_csv` gives them on demand; ColumnTransformer lets no NA through."""
+    X, y = examples()
+    gaps = np.arange(60) % 7 == 0
+    table = pd.DataFrame(np.round(X, 2), columns=NAMES).assign(b=(10 * X[:, 1]).round(), word=WORDS)
+    table.loc[gaps, ["a", "b"]] = np.nan
+    nullable = table.convert_dtypes(dtype_backend=backend)
+    nullable["seen"], table["seen"] = nullable["b"] > 0, table["b"].gt(0).where(~gaps).astype(float)
+    encoder = make_column_transformer((OneHotEncoder(), ["word"]), remainder="passthrough")
+    model = BudgetedPipeline(encoder, BudgetPrune(RandomForestClassifier(4, random_state=0), random_state=0))
+    plain = clone(model).fit(table, y)
+    for fitted, others in ((plain, nullable), (clone(model).fit(nullable, y), table)):
+        assert_array_equal(fitted.predict_proba(others), plain.predict_proba(table))
+        session = fitted.session()
+        while session.next_unit is not None:
+            session.tell(nullable.iloc[0][session.next_unit.name])
+        assert session.answer == plain.predict(table)[0]
+
+
 def labels_in_other_forms(y: np.ndarray) -> dict[str, object]:
     words = np.where(y, "yes", "no")
     return {

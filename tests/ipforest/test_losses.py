@@ -308,6 +308,21 @@ def test_squared_errors_of_targets_far_from_zero_are_right_or_refused() -> None:
     assert offset == 1e8
 
 
+@pytest.mark.parametrize("usual", [0.7, -3.3])
+def test_trees_whose_draws_have_equal_targets_err_by_rounding_alone(usual: float) -> None:
+    """Three rare events in 200 examples are in no draw of one tree in twenty: such forests were refused."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = np.full(200, usual)
+    y[[20, 70, 120]] += 5
+    model = RandomForestRegressor(40, random_state=0).fit(X, y)
+    forest = Forest.from_sklearn(model)
+    of_root = forest.impurity[forest.tree_offsets[:-1]]
+    assert abs(of_root).min() < 1e-12
+    errors = node_errors(forest, "squared_error", None, None)
+    claimed = float(errors.error_unit * int(errors.errors[forest.tree_offsets[:-1]].sum()))
+    assert claimed == pytest.approx(of_root.mean(), rel=1e-6)
+
+
 def test_clipped_values_that_add_up_to_the_parents_are_seen() -> None:
     """Both children clipped to the same distance keep the mean, but not the squares."""
     tree = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 2.0])

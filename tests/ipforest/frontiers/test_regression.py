@@ -151,6 +151,13 @@ def test_a_target_that_never_changes_buys_nothing() -> None:
         assert model.cost(X).max() == 0
 
 
+def test_one_example_to_train_on_is_out_of_no_bag() -> None:
+    X, y = contexts(3)
+    search = ForestSearch(n_lambdas=1, n_prunings=1, n_lookahead=2)
+    model = BudgetForestRegressor(2, search=search, random_state=0).fit(X[:1], y[:1], X, y)
+    assert model.predict(X).tolist() == [y[0]] * 3
+
+
 def test_no_costlier_model_is_called_better_where_it_loses_as_much() -> None:
     X = contexts(80)[0]
     assert not BudgetLinearRegressor(budget=2, random_state=0).fit(X, np.full(80, 3.0)).cost(X).any()  # no warning
