@@ -12,7 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import FunctionTransformer
 
 from ipforest._internal.arrays import one_line
-from ipforest.ensemble.categories import as_number
+from ipforest.ensemble.categories import as_number, places_among
 from ipforest.tabular.preprocessing import categories_of
 from ipforest.wrappers.pipeline import BudgetedPipeline
 from ipforest.wrappers.table_columns import TableColumns
@@ -66,11 +66,21 @@ def _texts(name: Any) -> set[str]:
     return set() if isinstance(name, str) else {str(name), str(number), str(number).removesuffix(".0")}
 
 
+def _said_otherwise(names: Sequence[Any]) -> list[Any]:
+    """List the numbers and truth values that are among the categories as words; see `places_among`."""
+    if not all(isinstance(name, str) for name in names):
+        return []
+    numbers = [number for name in names if isinstance(number := as_number(name), float) and isfinite(number)]
+    said = [*dict.fromkeys([*numbers, True, False])]
+    return [value for value, place in zip(said, places_among(names, said), strict=True) if not isnan(place)]
+
+
 def _codings(
     columns: TableColumns, column: int, names: Sequence[Any], inner: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     """Describe what is computed from one column, feature by feature."""
-    told = [_computed(columns, column, name) for name in names]
+    cells = [*names, *_said_otherwise(names)]
+    told = [_computed(columns, column, cell) for cell in cells]
     missing, others = _computed(columns, column, None), None
     if names and not isinstance(getattr(columns.row, "dtypes", {}).get(columns.name(column)), pd.CategoricalDtype):
         others = _computed(columns, column, _unknown_to(names))
@@ -78,7 +88,7 @@ def _codings(
         str(feature): inner[str(feature)]
         if not names and str(feature) in inner
         else {
-            "names": [_plain(name) for name in names],
+            "names": [_plain(cell) for cell in cells],
             "numbers": [None if each is None else _written(each[feature]) for each in told],
             "missing": None if missing is None else _written(missing[feature]),
             "others": ITSELF if not names else None if others is None else _written(others[feature]),

@@ -395,7 +395,8 @@ def places_among(known: Sequence[Any], values: Any) -> FloatArray:
     """Find the places of values among known ones; NaN for those that are not known, and for missing ones.
 
     A value that is none of them may be the text of one, or say its number where one of the two is a text: 20 and 20.0
-    are the category "20", "20" and "20.0" the category 20, but "020" is not "20".
+    are the category "20", "20" and "20.0" the category 20, but "020" is not "20". True is "True", or else "true" or
+    "TRUE".
 
     Parameters
     ----------
@@ -415,13 +416,18 @@ def places_among(known: Sequence[Any], values: Any) -> FloatArray:
         last_to_first = [*enumerate(known)][::-1]  # the first of several that say the same is meant
         by_text = {str(name): place for place, name in last_to_first}
         by_number = {(isinstance(name, str), as_number(name)): place for place, name in last_to_first}
-        found = {
-            value: by_text.get(str(value), by_number.get((not isinstance(value, str), as_number(value)), np.nan))
-            for value in others
-        }
+        found = {}
+        for value in others:
+            same_number = by_number.get((not isinstance(value, str), as_number(value)), np.nan)
+            found[value] = next((by_text[text] for text in _texts_of(value) if text in by_text), same_number)
         gaps = np.isnan(places)
         places[gaps] = [found.get(value, np.nan) for value in given[gaps]]
     return places
+
+
+def _texts_of(value: Any) -> tuple[str, ...]:
+    text = str(value)
+    return (text, text.lower(), text.upper()) if isinstance(value, bool | np.bool_) else (text,)
 
 
 def _category_columns(frame: pd.DataFrame) -> list[int]:

@@ -33,7 +33,15 @@ from ipforest.estimator.whole_fits import whole_or_none
 from ipforest.session import Known, PredictsOnDemand, Seller, Session
 from ipforest.tabular.preprocessing import categories_of, source_columns
 from ipforest.tabular.word_columns import names_in_words
-from ipforest.wrappers.table_columns import TableColumns, marks_of_gaps, mixed_row, plain_row, row_of, with_marks
+from ipforest.wrappers.table_columns import (
+    TableColumns,
+    in_words,
+    marks_of_gaps,
+    mixed_row,
+    plain_row,
+    row_of,
+    with_marks,
+)
 from ipforest.wrappers.table_session import TableSession, TableSessions, known_cells
 
 __all__ = ["BudgetedPipeline", "TableSession", "TableSessions", "parted"]
@@ -204,6 +212,7 @@ class BudgetedPipeline(PredictsOnDemand, AroundEstimator, BaseEstimator):
             known = [name for name in column_names(X) or () if name in expected]
             positions_by_name(known, [*trained], "X: expected the columns of training")
             X = X[[*trained]] if hasattr(X, "columns") else X.select([*trained])
+        X = in_words(X, self._row, partial(_words_of, self.preprocessing_, trained))
         return self._dense(self.preprocessing_.transform(with_marks(X, self._marks)))
 
     def _with_unused_columns(self, X: Any, absent: set[str]) -> Any:
@@ -458,8 +467,7 @@ class Parted(NamedTuple):
             known: list[Any] = [seller.categories.get(place, ()) for place in range(n)]
         else:
             names = getattr(self.whole, "feature_names_in_", [f"column {place}" for place in range(n)])
-            parts = categories_of(self.preprocessing, n, lambda _: None)
-            known = [next(filter(_has_words, of_column), ()) for of_column in parts]
+            known = [*_words_of(self.preprocessing, names).values()]
         return {str(name): {str(word): word for word in words} for name, words in zip(names, known, strict=True)}
 
     def in_columns(self) -> Any:
@@ -500,6 +508,12 @@ def parted(model: Any) -> Parted:
     if len(steps) == 1:
         return Parted(buyer, buyer, lambda table: table)
     return Parted(model, buyer, model[:-1].transform, model[:-1])
+
+
+def _words_of(preprocessing: Any, names: Any) -> dict[Any, Sequence[Any]]:
+    """List the words that encoders know of each column; none of numbers."""
+    parts = categories_of(preprocessing, len(names), lambda _: None)
+    return {name: next(filter(_has_words, known), ()) for name, known in zip(names, parts, strict=True)}
 
 
 def _has_words(cells: Sequence[Any]) -> bool:

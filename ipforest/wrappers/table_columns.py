@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype, is_numeric_dtype
 from scipy.sparse import issparse
 
 from ipforest._internal.arrays import Array, BoolArray, IntArray
 from ipforest._internal.feature_names import column_names, column_of, in_pandas
+from ipforest.ensemble.categories import places_among
 from ipforest.tabular.name_matching import closest
 
-__all__ = ["TableColumns", "marks_of_gaps", "mixed_row", "plain_row", "row_of", "with_marks"]
+__all__ = ["TableColumns", "in_words", "marks_of_gaps", "mixed_row", "plain_row", "row_of", "with_marks"]
 
 MAX_ROWS = 100
 """Of so many rows the cells are that a model keeps."""
@@ -148,6 +150,39 @@ def with_marks(X: Any, marks: Mapping[str, str]) -> Any:
     return marked
 
 
+def in_words(X: Any, row: Any, words_of: Callable[[], Mapping[str, Sequence[str]]]) -> Any:
+    """Write cells that are no texts, in columns of words, as the words of training that say the same.
+
+    Commands read True and 20 as the words that they stand for in the file, ``pandas.read_csv`` as a boolean and a
+    number.
+
+    Parameters
+    ----------
+    X : array or DataFrame
+    row : array or DataFrame
+        Of training.
+    words_of : callable () -> mapping of str to sequence of str
+        Gives the words of each column; called if there may be such cells.
+    """
+    if column_names(X) is None or not isinstance(row, pd.DataFrame):
+        return X
+    frame = in_pandas(X)
+    others = [name for name in row if not (is_numeric_dtype(row[name].dtype) or _has_texts_only(frame[name]))]
+    words = words_of() if others else {}
+    written = frame.copy(deep=False) if others else X
+    for name in filter(words.get, others):
+        known, cells = words[name], frame[name].astype(object).to_numpy(copy=True)
+        places = places_among(known, cells)
+        cells[~np.isnan(places)] = np.array(known, dtype=object)[places[~np.isnan(places)].astype(np.int64)]
+        written[name] = pd.Series(cells, index=frame.index, dtype=object)
+    return written
+
+
+def _has_texts_only(cells: pd.Series[Any]) -> bool:
+    values: Any = cells.cat.categories if isinstance(cells.dtype, pd.CategoricalDtype) else cells
+    return infer_dtype(values, skipna=True) in ("string", "empty")
+
+
 def _mark(cell: Any) -> str:
     return "None" if cell is None else "NaN" if isinstance(cell, float) else str(cell)
 
@@ -197,13 +232,15 @@ def _with_cells(rows: Any, column: int, values: Sequence[Any], name: str) -> Any
 
 
 def _typed(values: Sequence[Any], kind: Any) -> pd.Series[Any]:
-    """Make a column of cells; what is no category of a type of categories is missing."""
+    """Make a column of cells; what is no category of a type of categories is missing, and what is no text stays."""
     is_missing = [value is None or (np.ndim(value) == 0 and pd.isna(value)) for value in values]
     cells = pd.Series(
         [np.nan if missing else value for value, missing in zip(values, is_missing, strict=True)], dtype=object
     )
     if isinstance(kind, pd.CategoricalDtype):
         return cells.where(cells.isin(kind.categories)).astype(kind)
+    if isinstance(kind, pd.StringDtype) and not _has_texts_only(cells):
+        return cells
     is_float = any(is_missing) and kind.kind in "iub"
     is_float |= kind.kind in "iu" and any(float(value) % 1 > 0 for value in cells[~np.array(is_missing, dtype=bool)])
     return cells.astype(np.float64 if is_float else kind)

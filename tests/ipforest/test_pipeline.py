@@ -19,6 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from ipforest import BudgetedClassifier, BudgetedPipeline, BudgetPrune, EarlyExit, FeatureCosts
+from ipforest.deployment import document_of
+from ipforest.deployment.reader import Model
 from ipforest.ensemble.libraries import read
 from ipforest.learners import ReadableTree
 from ipforest.tabular.model_files import load_model, save_model
@@ -469,3 +471,33 @@ def test_columns_that_change_places_keep_their_prices() -> None:
         other = table.copy()
         other.loc[~model.acquired(table)[:, place], name] = table[name].iloc[0]
         np.testing.assert_array_equal(model.predict(other), model.predict(table))
+
+
+@pytest.mark.parametrize("spelling", [str, lambda truth: str(truth).lower()])
+def test_words_are_known_where_another_reader_makes_truth_values_and_numbers_of_them(spelling) -> None:
+    """Commands read a file's cells as they are written; ``pandas.read_csv`` reads true as True and 20 as a number."""
+    random = np.random.default_rng(0)
+    smokes, code = random.random(160) < 0.5, random.choice([10, 20, 30], 160)
+    y = smokes ^ (code == 20)
+    words = pd.DataFrame({"smokes": [*map(spelling, smokes)], "code": [*map(str, code)], "age": random.random(160)})
+    parts = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["smokes", "code"]), remainder="passthrough"
+    )
+    model = BudgetedPipeline(parts, BudgetPrune(forest(), budget=2, validation_fraction=None)).fit(words, y)
+    np.testing.assert_array_equal(model.predict(words), y)
+    read_otherwise = words.assign(smokes=smokes, code=code)
+    unknown = words.assign(code="25")
+    reader = Model(document_of(model))
+    for table in (
+        read_otherwise,
+        read_otherwise.astype({"smokes": object, "code": float}),
+        read_otherwise.astype({"smokes": "category", "code": "category"}),
+        read_otherwise.convert_dtypes(dtype_backend="pyarrow"),
+        pl.from_pandas(read_otherwise),
+    ):
+        np.testing.assert_array_equal(model.predict(table), y)
+        np.testing.assert_array_equal(model.cost(table), model.cost(words))
+    told = read_otherwise.astype(object)
+    assert [answer for answer, _ in by_session(model, told)] == y.tolist()
+    assert reader.predict(told.to_dict("records")) == y.tolist()
+    np.testing.assert_array_equal(model.predict(unknown.assign(code=25)), model.predict(unknown))

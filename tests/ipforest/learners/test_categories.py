@@ -294,6 +294,7 @@ def test_numbers_of_categories_that_are_words() -> None:
         (("10", "20"), [20, "20", 20.0, "20.0", "020"], [1, 1, 1, np.nan, np.nan]),
         (("1", "01", "1.1", "1.10"), ["01", 1, 1.1, "1.10", np.nan], [1, 0, 2, 3, np.nan]),
         (("False", "True"), [True, "True", "true"], [1, 1, np.nan]),
+        (("false", "true"), [True, np.False_, "True"], [1, 0, np.nan]),
         ((False, True), [True, "True", "x"], [1, 1, np.nan]),
         (("nan", "None"), [np.nan, None, pd.NA, "nan"], [np.nan, np.nan, np.nan, 0]),
     ],
