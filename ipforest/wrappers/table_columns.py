@@ -169,8 +169,9 @@ def in_words(X: Any, row: Any, words_of: Callable[[], Mapping[str, Sequence[str]
     frame = in_pandas(X)
     others = [name for name in row if not (is_numeric_dtype(row[name].dtype) or _has_texts_only(frame[name]))]
     words = words_of() if others else {}
-    written = frame.copy(deep=False) if others else X
-    for name in filter(words.get, others):
+    in_other_ways = [name for name in others if words.get(name)]
+    written = frame.copy(deep=False) if in_other_ways else X
+    for name in in_other_ways:
         known, cells = words[name], frame[name].astype(object).to_numpy(copy=True)
         places = places_among(known, cells)
         cells[~np.isnan(places)] = np.array(known, dtype=object)[places[~np.isnan(places)].astype(np.int64)]

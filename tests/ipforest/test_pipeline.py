@@ -1,5 +1,6 @@
 """Preprocessing and what buys behind it: prices, costs and sessions are about the columns of the table."""
 
+import datetime
 import json
 import pickle
 import re
@@ -25,7 +26,7 @@ from ipforest.ensemble.libraries import read
 from ipforest.learners import ReadableTree
 from ipforest.tabular.model_files import load_model, save_model
 from ipforest.wrappers.calibration import CalibratedClassifier
-from ipforest.wrappers.table_columns import plain_row, row_of
+from ipforest.wrappers.table_columns import in_words, plain_row, row_of
 from ipforest.wrappers.thresholds import ThresholdClassifier
 
 pa = pytest.importorskip("pyarrow")
@@ -501,3 +502,8 @@ def test_words_are_known_where_another_reader_makes_truth_values_and_numbers_of_
     assert [answer for answer, _ in by_session(model, told)] == y.tolist()
     assert reader.predict(told.to_dict("records")) == y.tolist()
     np.testing.assert_array_equal(model.predict(unknown.assign(code=25)), model.predict(unknown))
+
+
+def test_a_frame_without_columns_of_words_stays_what_it_is() -> None:
+    table = pl.DataFrame({"day": [datetime.date(2026, 1, 1 + day) for day in range(3)], "age": [1, 2, 3]})
+    assert in_words(table, table.to_pandas()[:1], lambda: {"day": (), "age": ()}) is table
