@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite, isnan
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import FunctionTransformer
 
 from ipforest._internal.arrays import one_line
-from ipforest.ensemble.categories import as_number, places_among
+from ipforest.ensemble.categories import as_number, ways_of_saying
 from ipforest.tabular.preprocessing import categories_of
 from ipforest.wrappers.pipeline import BudgetedPipeline
 from ipforest.wrappers.table_columns import TableColumns
@@ -49,37 +49,19 @@ def features_alone(n_features: int, categories: Mapping[int, Sequence[Any]]) -> 
     """
     codings = {}
     for feature, names in categories.items():
-        place_of = {name: place for place, name in reversed([*enumerate(names)])}
-        said = [(number, place) for name, place in place_of.items() if isinstance(number := as_number(name), float)]
-        texts = {text: place for name, place in place_of.items() for text in _texts(name)}
-        known = {number: place for number, place in said if isfinite(number)} | texts | place_of
-        others = "nan" if said else ITSELF
-        coding = {"names": [*known], "numbers": [*known.values()], "missing": "nan", "others": others}
+        ways = ways_of_saying(names)
+        others = "nan" if any(isinstance(as_number(name), float) for name in names) else ITSELF
+        coding = {"names": [*ways], "numbers": [*ways.values()], "missing": "nan", "others": others}
         codings[str(feature)] = coding
     features = [*range(n_features)]
     return {"columns": features, "source": features, "codings": codings}
-
-
-def _texts(name: Any) -> set[str]:
-    """Write a category that is no text in the ways that a table or a program may give it: 20 and 20.0."""
-    number = as_number(name)
-    return set() if isinstance(name, str) else {str(name), str(number), str(number).removesuffix(".0")}
-
-
-def _said_otherwise(names: Sequence[Any]) -> list[Any]:
-    """List the numbers and truth values that are among the categories as words; see `places_among`."""
-    if not all(isinstance(name, str) for name in names):
-        return []
-    numbers = [number for name in names if isinstance(number := as_number(name), float) and isfinite(number)]
-    said = [*dict.fromkeys([*numbers, True, False])]
-    return [value for value, place in zip(said, places_among(names, said), strict=True) if not isnan(place)]
 
 
 def _codings(
     columns: TableColumns, column: int, names: Sequence[Any], inner: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     """Describe what is computed from one column, feature by feature."""
-    cells = [*names, *_said_otherwise(names)]
+    cells = [*ways_of_saying(names)] if names else []
     told = [_computed(columns, column, cell) for cell in cells]
     missing, others = _computed(columns, column, None), None
     if names and not isinstance(getattr(columns.row, "dtypes", {}).get(columns.name(column)), pd.CategoricalDtype):

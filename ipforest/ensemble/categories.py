@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "is_from_dtype",
     "number_out_of_place",
     "places_among",
+    "ways_of_saying",
 ]
 
 FROM_DTYPE = "from_dtype"
@@ -423,6 +425,32 @@ def places_among(known: Sequence[Any], values: Any) -> FloatArray:
         gaps = np.isnan(places)
         places[gaps] = [found.get(value, np.nan) for value in given[gaps]]
     return places
+
+
+def ways_of_saying(known: Sequence[Any]) -> dict[Any, int]:
+    """List what `places_among` takes for one of the known ones, with its place: numbers, texts and truth values.
+
+    Parameters
+    ----------
+    known : sequence
+        Each once.
+
+    Returns
+    -------
+    dict of value to int
+        The known ones come first; of numbers only finite ones are listed.
+    """
+    numbers = [number for name in known if isinstance(number := as_number(name), float) and isfinite(number)]
+    texts = [text for name in known if not isinstance(name, str) for text in _texts_of_number(name)]
+    ways = [*dict.fromkeys([*known, *numbers, *texts, True, False])]
+    places = places_among(known, ways)
+    return {way: int(place) for way, place in zip(ways, places, strict=True) if not np.isnan(place)}
+
+
+def _texts_of_number(name: Any) -> tuple[str, ...]:
+    """Write a category that is no text in the ways that a table or a program may give it: 20 and 20.0."""
+    number = str(as_number(name))
+    return str(name), number, number.removesuffix(".0")
 
 
 def _texts_of(value: Any) -> tuple[str, ...]:

@@ -166,8 +166,9 @@ def in_words(X: Any, row: Any, words_of: Callable[[], Mapping[str, Sequence[str]
     """
     if column_names(X) is None or not isinstance(row, pd.DataFrame):
         return X
-    frame = in_pandas(X)
-    others = [name for name in row if not (is_numeric_dtype(row[name].dtype) or _has_texts_only(frame[name]))]
+    no_numbers = [name for name in row if not is_numeric_dtype(row[name].dtype)]
+    frame = in_pandas(X) if no_numbers else X
+    others = [name for name in no_numbers if not _has_texts_only(frame[name])]
     words = words_of() if others else {}
     in_other_ways = [name for name in others if words.get(name)]
     written = frame.copy(deep=False) if in_other_ways else X

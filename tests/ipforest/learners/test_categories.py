@@ -12,7 +12,7 @@ from sklearn.base import clone
 from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetForest, BudgetLinear, FeatureCosts, ForestSearch
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import read, write
-from ipforest.ensemble.categories import Categories, places_among
+from ipforest.ensemble.categories import Categories, places_among, ways_of_saying
 from ipforest.frontiers import budget_forest
 from ipforest.session import Seller
 from ipforest.tabular.model_files import load_model, save_model
@@ -316,13 +316,32 @@ def test_gaps_and_numbers_are_read_where_several_categories_say_one_number() -> 
     np.testing.assert_array_equal(numbers, [np.nan, 0, 2])
 
 
-def test_texts_of_numbers_are_the_categories_that_they_say_in_an_export() -> None:
+@pytest.mark.parametrize(
+    ("known", "cells"),
+    [
+        ([10, 20.0, 30], [20, 20.0, "20", "20.0", 10, "10", "x"]),
+        (["true", "false", "20"], [True, False, np.True_, "true", "True", 20, 20.0, "20.0", 1, 3]),
+        ([True, False], [True, "True", "true", "1", 1, 0]),
+    ],
+)
+def test_an_export_takes_for_a_category_what_the_model_does(known: list[Any], cells: list[Any]) -> None:
     random = np.random.default_rng(0)
-    X = pd.DataFrame({"code": pd.Categorical(random.choice([10, 20.0, 30], 200))})
-    model = BudgetLinear(budget=1, random_state=0).fit(X, X["code"] == 20)
+    values = pd.Series(known, dtype=object)[random.choice(len(known), 200)]
+    X = pd.DataFrame({"code": pd.Categorical(values)})
+    model = BudgetLinear(budget=1, random_state=0).fit(X, values.to_numpy() == known[1])
     reader = Model(json.loads(write(model, "json")))
-    for cell in (20, 20.0, "20", "20.0", 10, "10", "x", None, np.nan, pd.NA):
+    for cell in [*cells, None, np.nan, pd.NA]:
+        frame = pd.DataFrame({"code": pd.Series([cell], dtype=object)})
         session = model.session()
-        session.tell(np.nan if isinstance(cell, str) and cell == "x" else cell)
-        labels = [reader.predict_one(lambda _, cell=cell: cell).label, *model.predict(pd.DataFrame({"code": [cell]}))]
+        session.tell(frame["code"][0] if not np.isnan(places_among(known, [cell])[0]) else np.nan)
+        labels = [reader.predict_one(lambda _, cell=cell: cell).label, *model.predict(frame)]
         assert labels == [session.answer, session.answer], cell
+
+
+@pytest.mark.parametrize("known", [("1", "01", "x"), (1, "2", 3.5, "nan"), ("TRUE", "inf"), (False, True), ()])
+def test_what_says_a_category_is_taken_for_it(known: tuple[Any, ...]) -> None:
+    ways = ways_of_saying(known)
+    assert [*ways][: len(known)] == [*known]
+    np.testing.assert_array_equal(places_among(known, [*ways]), [*ways.values()])
+    tried = [True, 1, 1.0, "1", "1.0", 2, "3.5"]
+    assert all((cell in ways) != np.isnan(place) for cell, place in zip(tried, places_among(known, tried), strict=True))
