@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from itertools import compress
 from math import inf
 from numbers import Real
 from time import monotonic
@@ -31,7 +30,7 @@ from ipforest.estimator.given import Given, seeded
 from ipforest.estimator.kinds import Classifies, Regresses
 from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
-from ipforest.frontiers.budget_linear import BudgetLinear, BudgetLinearRegressor
+from ipforest.frontiers.budget_linear import BudgetLinear, BudgetLinearRegressor, LinearCascades
 from ipforest.frontiers.joint_frontier import JointFrontier
 from ipforest.frontiers.work import TimeIsOver, Work, each_done
 from ipforest.settings import Grouped, Settings
@@ -54,8 +53,9 @@ class RunSettings(Settings):
     ----------
     time_limit : float, optional
         Seconds after which no further tree is grown; the best models so far are chosen from, and ``left_out_`` and a
-        warning say what was left out. One model at least is made; what is measured just then is brought to its end, and
-        the training of cascades and of other libraries' trees is not interrupted.
+        warning say what was left out. One model at least is made; lines come before trees, as they take least. What is
+        measured just then is brought to its end, and the training of cascades and of other libraries' trees is not
+        interrupted.
     verbose : bool, default=False
         Whether a bar on standard error shows how far training is.
     """
@@ -184,21 +184,23 @@ class ManyFrontiers(JointFrontier):
             if isinstance(estimator, FrozenEstimator):
                 require_trained_categories(estimator, self.categories_.names, labels)
         models = [self._prepared(estimator, given) for estimator in self._chosen_from]
+        by_time = sorted(models, key=lambda model: not isinstance(model, LinearCascades))
         parts = work.parts(len(models))
 
-        def is_fitted(number: int) -> bool:
+        def fitted(number: int) -> Any:
+            model, part = by_time[number], parts[number]
             try:
-                parts[number].check()
-                self._fit_one(models[number], training, validation, given, parts[number])
+                part.check()
+                self._fit_one(model, training, validation, given, part)
             except TimeIsOver:
-                if not parts[number].left_out:
-                    parts[number].left_out.append(f"{type(models[number]).__name__} after 0 models")
-                return False
-            parts[number].report(1.0, "")
-            return True
+                if not part.left_out:
+                    part.left_out.append(f"{type(model).__name__} after 0 models")
+                return None
+            part.report(1.0, "")
+            return model
 
-        are_fitted = each_done(parts, is_fitted, self.n_jobs)
-        self.estimators_: tuple[Any, ...] = tuple(compress(models, are_fitted))
+        done = each_done(parts, fitted, self.n_jobs)
+        self.estimators_: tuple[Any, ...] = tuple(model for model in models if model in done)
         for model in self.estimators_:
             yield from (each._replace(source=type(model).__name__) for each in self._members_of(model, validation))
         work.left_out += [what for part in parts for what in part.left_out]

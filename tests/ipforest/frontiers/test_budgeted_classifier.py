@@ -352,6 +352,14 @@ def test_what_is_left_out_for_lack_of_time_is_said(parts: Any) -> None:
             clone(model).set_params(run__time_limit=limit).fit(*parts)
 
 
+def test_lines_take_least_time_and_are_there_before_trees(parts: Any) -> None:
+    model = BudgetedClassifier([BOOST, BudgetLinear()], run=RunSettings(time_limit=0), random_state=0)
+    with pytest.warns(UserWarning, match="left out what follows BudgetBoost after 0 models"):
+        model.fit(*parts)
+    alone = BudgetedClassifier([BOOST, BudgetLinear()], random_state=0).fit(*parts).estimators_[1]
+    np.testing.assert_array_equal(model.estimators_[0].predict_proba(parts[2]), alone.predict_proba(parts[2]))
+
+
 @pytest.mark.parametrize(("estimators", "n_looks"), [([BOOST], 5), ([BOOST], 20), ([FOREST], 2), ([FOREST], 60)])
 def test_time_is_looked_at_before_each_tree(
     parts: Any, monkeypatch: pytest.MonkeyPatch, estimators: list[Any], n_looks: int
