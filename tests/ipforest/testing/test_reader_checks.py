@@ -407,3 +407,15 @@ def test_many_tests_are_looked_at_evenly(monkeypatch):
     probes = reader_checks._Probes.of(trees, X, trees.internal_nodes.astype(np.int64))
     assert np.unique(probes.nodes)[[0, -1]].tolist() == trees.internal_nodes[[0, -1]].tolist()
     assert np.unique(probes.nodes).size == 3
+
+
+def test_a_node_of_votes_may_answer_what_none_below_does():
+    def read_votes(model):
+        forest = read(model)
+        return replace(forest, value=np.eye(3)[forest.value.argmax(axis=1)])
+
+    model, X = trained("forest of three classes")
+    forest, inner = read_votes(model), read(model).internal_nodes
+    below = np.maximum(forest.value[forest.left[inner]], forest.value[forest.right[inner]])
+    assert (forest.value[inner] > below).any()
+    dict(check_reader(read_votes, model, X))["inner_values_are_between_those_below"]()
