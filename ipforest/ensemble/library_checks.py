@@ -64,9 +64,10 @@ def require_own_predictions(model: object, package: str, name: str = "model") ->
     """
     method = overridden(model, package, PREDICTING)
     if method is not None:
+        kind = type(model)
         raise TypeError(
-            f"{name}: expected one that predicts as {package} does, got {type(model).__name__}, which has a {method} "
-            "of its own"
+            f"{name}: expected one that predicts as {package} does, got {kind.__name__} of {kind.__module__}, which "
+            f"has a {method} of its own"
         )
 
 

@@ -68,7 +68,9 @@ def input_columns(transformer: Any, n_inputs: int) -> csr_array:
     transformer : fitted transformer
         `Pipeline`, `ColumnTransformer` and `FeatureUnion` are followed into their parts. Other transformers are asked
         for the names of their outputs: an output named after inputs (one-hot, polynomial, binned columns) is computed
-        from these, any other (principal components) from all; so is each of a transformer in `MIXING`.
+        from these, any other (principal components) from all; so is each of a transformer in `MIXING`. One that says
+        itself which input each output comes from (``output_to_input_``, names by names, as skrub's ``TableVectorizer``)
+        is believed.
     n_inputs : int
 
     Returns
@@ -89,6 +91,8 @@ def input_columns(transformer: Any, n_inputs: int) -> csr_array:
     if isinstance(transformer, FeatureUnion):
         parts = [step for _, step in transformer.transformer_list if step != "drop"]
         return csr_array(vstack([input_columns(part, n_inputs) for part in parts]))
+    if hasattr(transformer, "output_to_input_"):
+        return _by_what_it_says(transformer, n_inputs)
     return _by_output_names(transformer, n_inputs)
 
 
@@ -125,6 +129,13 @@ def column_numbers(transformer: ColumnTransformer, columns: Any, n_inputs: int) 
         return np.flatnonzero(numbers).tolist()
     place = {name: number for number, name in enumerate(names)}
     return [place[column] if isinstance(column, str) else int(column) for column in numbers.ravel().tolist()]
+
+
+def _by_what_it_says(transformer: Any, n_inputs: int) -> csr_array:
+    place = {name: number for number, name in enumerate(transformer.feature_names_in_)}
+    columns = [place[transformer.output_to_input_[name]] for name in transformer.get_feature_names_out()]
+    ones, rows = np.ones(len(columns), dtype=bool), np.arange(len(columns) + 1)
+    return csr_array((ones, np.array(columns, dtype=np.int64), rows), shape=(len(columns), n_inputs))
 
 
 def _by_output_names(transformer: Any, n_inputs: int) -> csr_array:

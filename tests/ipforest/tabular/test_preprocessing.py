@@ -55,6 +55,29 @@ def test_dropped_columns_are_not_needed() -> None:
     assert needed(transformer, FRAME) == [[3]]
 
 
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Chooses how to encode each column, drops what says nothing, and tells what comes from what, as skrub's do."""
+
+    def fit(self, X, y=None):
+        encoded = pd.get_dummies(X)
+        self.feature_names_in_, self.n_features_in_ = X.columns.to_numpy(), X.shape[1]
+        parts = {name: pd.get_dummies(X[[name]]).columns for name in X if X[name].nunique() > 2}
+        self.output_to_input_ = {output: name for name, outputs in parts.items() for output in outputs}
+        self.outputs_ = [name for name in encoded if name in self.output_to_input_][::-1]
+        return self
+
+    def transform(self, X):
+        return pd.get_dummies(X)[self.outputs_]
+
+    def get_feature_names_out(self, input_features=None):
+        return np.array(self.outputs_)
+
+
+def test_a_transformer_that_tells_what_comes_from_what_is_believed() -> None:
+    assert needed(TableEncoder(), FRAME) == [[1], [1], [1], [3], [0]]
+    assert source_columns(make_pipeline(TableEncoder(), StandardScaler()).fit(FRAME), 4).tolist() == [1, 1, 1, 3, 0]
+
+
 def test_pipelines_compose() -> None:
     numbers = make_pipeline(SimpleImputer(), StandardScaler(), PolynomialFeatures(2, include_bias=False))
     transformer = make_column_transformer((numbers, ["dose", "age"]))
