@@ -130,12 +130,14 @@ def catboost_penalties(task: Task) -> Iterator[Option]:
     """CatBoost with penalties that each example pays once per feature.
 
     A split gets a score that grows with the root of the examples, from which the penalties of all examples are taken:
-    from a hundredth to ten divided by their number is the range from all features to one, whatever the data.
+    from a hundredth to ten divided by their number, or from a tenth to twenty where numbers of variance 1 are
+    predicted, is the range from all features to one, whatever the data.
     """
     from catboost import CatBoostClassifier, CatBoostRegressor
 
     parts = task.parts
-    for coefficient, rate in product(np.geomspace(10, 0.01, PENALTIES) / len(parts.y_train), RATES):
+    coefficients = np.geomspace(*task.either((10, 0.01), (20, 0.1)), PENALTIES) / len(parts.y_train)
+    for coefficient, rate in product(coefficients, RATES):
         model = task.either(CatBoostClassifier, CatBoostRegressor)(
             iterations=task.n_rounds,
             learning_rate=rate,
