@@ -285,9 +285,15 @@ def sets_left_out(rows: Sequence[Record]) -> str | None:
     told = [f"{data} ({', '.join(names)})" for data, names in missing.items() if names]
     if not told:
         return None
+    finished = f"{len(of_data) - len(told)} of {len(of_data)} data sets"
+    means = (
+        f"Means are over {finished}, those that all methods finished"
+        if any(row["data"] == ALL for row in rows)
+        else f"There are no means, as all methods finished {finished}, and two are needed"
+    )
     return (
-        f"Means are over {len(of_data) - len(told)} of {len(of_data)} data sets, those that all methods finished. Left "
-        f"out, and what is missing there: {'; '.join(told)}. Leave these methods out to average over all data sets"
+        f"{means}. Left out, and what is missing there: {'; '.join(told)}. Leave these methods out to average over all "
+        "data sets"
     )
 
 

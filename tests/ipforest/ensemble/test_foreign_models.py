@@ -201,8 +201,7 @@ class Harmless(RandomForestRegressor):  # type: ignore[misc]
 def test_predictions_of_ones_own_are_refused(model: Any) -> None:
     X, y = DIABETES
     with pytest.raises(
-        TypeError,
-        match=r"expected one that predicts as sklearn does, got \w+ of \S*test_foreign_models, which has a",
+        TypeError, match=r"expected one that predicts as sklearn does, got \w+ of \S*test_foreign_models, which has a"
     ):
         read(model.fit(X, y))
     with pytest.raises(TypeError, match="expected one that predicts as sklearn does"):

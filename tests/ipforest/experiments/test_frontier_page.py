@@ -55,6 +55,8 @@ def test_data_sets_that_are_not_in_the_means_are_named() -> None:
         "Means are over 1 of 2 data sets, those that all methods finished. Left out, and what is missing there: "
         "set 1 (BudgetRF). Leave these methods out to average over all data sets.\n" in page
     )
+    alone = frontier_page([row for row in some if row["data"] != "all"], "Some", "ipforest frontier a b", DAY)
+    assert "There are no means, as all methods finished 1 of 2 data sets, and two are needed. Left out, and" in alone
 
 
 def test_a_page_without_the_front_end_or_a_peer_is_refused() -> None:
