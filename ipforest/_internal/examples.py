@@ -415,8 +415,9 @@ def _require_squares(targets: Array) -> None:
 
 def _warn_of_small_variance(targets: Array) -> None:
     """Warn of targets that trees of scikit-learn, which may be inside, do not split."""
-    variance = float(np.var(as_targets(targets, "y")))
-    if 0 < variance < SMALL_VARIANCE:
+    numbers = as_targets(targets, "y")
+    variance = float(np.var(numbers))
+    if np.ptp(numbers) > 0 and variance < SMALL_VARIANCE:  # that of equal targets is what rounding leaves
         warn_caller(
             f"y: targets with a variance of {variance:.2g}; scikit-learn's trees split no node with one below "
             f"{np.finfo(np.float64).eps:.2g}: multiply them, as another unit does"

@@ -54,9 +54,11 @@ class ScaledFeatures(BaseEstimator):
 
     def fit(self, X: Array, y: Array) -> Self:
         """Learn means and standard deviations, of y nothing."""
-        scaler = StandardScaler().fit(np.where(np.isnan(X).all(axis=0), 0, X))
-        self.mean_ = scaler.mean_ if self.scale else np.zeros(X.shape[1])
-        self.spread_ = scaler.scale_ if self.scale else np.ones(X.shape[1])
+        known = np.where(np.isnan(X).all(axis=0), 0, X)
+        exponent = np.frexp(np.nanmax(np.abs(known), axis=0))[1]  # the squares of very large and small numbers are none
+        scaler = StandardScaler().fit(np.ldexp(known, -exponent))
+        self.mean_ = np.ldexp(scaler.mean_, exponent) if self.scale else np.zeros(X.shape[1])
+        self.spread_ = np.ldexp(scaler.scale_, exponent) if self.scale else np.ones(X.shape[1])
         self.feature_of_weight_ = sparse.eye_array(X.shape[1], format="csr")
         return self
 

@@ -36,6 +36,7 @@ NUMBER = -1
 LARGEST = float(np.finfo(np.float64).max)
 
 CLASSIFIERS = (LogisticRegression, LogisticRegressionCV, SGDClassifier)
+SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler)
 REGRESSORS = (LinearRegression, Ridge, RidgeCV, Lasso, LassoCV, ElasticNet, ElasticNetCV, SGDRegressor)
 
 N_PROBES, AGREES = 8, 1e-6
@@ -234,12 +235,11 @@ def read_linear(model: Any) -> LinearModel | None:
             return None
     elif steps and isinstance(steps[0], StandardScaler) and steps[0].with_mean:
         filled = steps[0].mean_
+    scalers = [step for step in steps if step != "passthrough"]
+    if not all(isinstance(step, SCALERS) and not getattr(step, "clip", False) for step in scalers):
+        return None
     unscaled, moved = weight, filled
-    for step in steps:
-        if step == "passthrough":
-            continue
-        if not isinstance(step, StandardScaler | MinMaxScaler | MaxAbsScaler) or getattr(step, "clip", False):
-            return None
+    for step in scalers:
         moved = np.asarray(step.transform(moved[None]))[0]
         weight = weight * _factor(step)[:, None]
     numbers = np.arange(n_features), np.full(n_features, NUMBER), filled, np.ones(n_features)

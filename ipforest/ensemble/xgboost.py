@@ -316,11 +316,24 @@ def _categories(stored: dict[str, Any]) -> Categories:
 
 
 def _decoded(encoded: dict[str, Any]) -> tuple[Any, ...]:
-    """List the categories of a column of a data frame; words are stored as their bytes, one after another."""
+    """List the categories of a column of a data frame; words are stored as their bytes, one after another.
+
+    Raises
+    ------
+    ValueError
+        A letter takes several bytes: of a frame of pandas XGBoost keeps as many bytes as there are letters, which are
+        parts of other words.
+    """
     values: list[Any] = encoded["values"]
     if "offsets" not in encoded:
         return (*values,)
-    return tuple(bytes(values[start:stop]).decode() for start, stop in pairwise(encoded["offsets"]))
+    words = [bytes(byte & 0xFF for byte in values[start:stop]) for start, stop in pairwise(encoded["offsets"])]
+    if cut := next((word for word in words if not word.isascii()), None):
+        raise ValueError(
+            f"model: expected categories in ASCII, as XGBoost cuts other words, got {cut.decode(errors='replace')!r}; "
+            "rename them before training, as by X[column].cat.rename_categories(...)"
+        )
+    return tuple(word.decode() for word in words)
 
 
 def _nodes(tree: dict[str, Any], weight: float) -> TreeNodes:

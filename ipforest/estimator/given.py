@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
-from ipforest._internal.examples import Labelled, weights_for
+from ipforest._internal.examples import Labelled, other_than_numbers, weights_for
 from ipforest._internal.feature_names import column_labels, known_to_scikit_learn
 from ipforest.estimator.model import BudgetedModel
 
@@ -76,7 +77,24 @@ class Given(NamedTuple):
         table = known_to_scikit_learn(self.table)
         if column_labels(table) is None:
             return self.examples.X[self.rows]
-        return table if self.rows.size == self.examples.y.size else _safe_indexing(table, self.rows)
+        if self.rows.size < self.examples.y.size:
+            table = _safe_indexing(table, self.rows)
+        return _with_plain_columns(table) if isinstance(table, pd.DataFrame) else table
+
+
+def _with_plain_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Write the columns of Arrow's types, and numbers that are objects, as LightGBM and XGBoost know them."""
+    turned = {}
+    for place, dtype in enumerate(frame.dtypes):
+        column, of_arrow = frame.iloc[:, place], isinstance(dtype, pd.ArrowDtype)
+        if of_arrow and not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
+            turned[place] = column.astype(object).astype("category")
+        elif of_arrow or (pd.api.types.is_object_dtype(dtype) and other_than_numbers(column).empty):
+            turned[place] = column.astype(object).mask(column.isna(), np.nan).astype(np.float64)
+    frame = frame.copy(deep=False) if turned else frame
+    for place, column in turned.items():
+        frame.isetitem(place, column)
+    return frame
 
 
 def for_inner(estimator: Any, weight: FloatArray | None, groups: Array | None) -> dict[str, Any]:

@@ -307,6 +307,8 @@ class ForestPruner(AroundEstimator, PricedEstimator):
             )
         paying = self._paying(X_cost, given.examples.X)
         self._refit_data = given.examples if self._pruning.refit else None
+        if _all_equal(training.y):  # of which trees would split what rounding leaves
+            training = training._replace(X=np.zeros_like(training.X))
         ensemble, names = seeded(self.estimator, self.random_state), getattr(self, "feature_names_in_", None)
         with largest_named(training.X, names):
             self.estimator_ = ensemble.fit(training.X, training.y, **given.for_inner(self.estimator))
@@ -434,13 +436,18 @@ def pruning_set(errors: str, ensemble: Any, training: Labelled) -> Labelled | No
     Returns
     -------
     Labelled or None
-        None for those in the bag, which a forest has counted itself.
+        None for those in the bag, which a forest has counted itself, but not where all targets are the same: then it
+        holds what rounding leaves.
     """
+    if errors == "training" or (errors == "in-bag" and _all_equal(training.y)):
+        return training
     if errors == "in-bag":
         return None
-    if errors == "training":
-        return training
     return training._replace(weight=training.weight[:, None] * out_of_bag(ensemble, training.y.size))
+
+
+def _all_equal(targets: Array) -> bool:
+    return bool((targets == targets[0]).all())
 
 
 def out_of_bag(ensemble: Any, n_samples: int) -> BoolArray:

@@ -263,18 +263,28 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
         records = _renamed("DataFrame of prices", source.to_dicts(), has_names=False)
         return _from_records("DataFrame of prices", records, "row", 0)
     if hasattr(source, "to_dict") and hasattr(source, "columns"):
-        labels = list(source.index)
+        labels = _labels_of(source, "DataFrame of prices")
         records = _renamed("DataFrame of prices", source.to_dict(orient="records"), has_names=not _are_numbers(labels))
         if any("feature" in record for record in records):
             return _from_records("DataFrame of prices", records, "row", 0)
         return _from_labels("DataFrame of prices", labels, records)
     if hasattr(source, "to_dict"):
-        return _from_labels("Series of prices", list(source.index), list(source))
+        return _from_labels("Series of prices", _labels_of(source, "Series of prices"), list(source))
     if isinstance(source, Mapping):
         return _from_labels("dict of prices", list(source), list(source.values()))
     if isinstance(source, Iterable) and not isinstance(source, Set):
         return _from_records("prices", [{"cost": value} for value in source], "position", 0)
     raise TypeError(f"prices: expected a file, dict, Series, DataFrame or sequence, got {type(source).__name__}")
+
+
+def _labels_of(source: pd.Series | pd.DataFrame, what: str) -> list[Any]:
+    """List the labels of the rows, of one level each."""
+    if source.index.nlevels > 1:
+        raise ValueError(
+            f"{what}: expected an index of names of features, got one of {source.index.nlevels} levels, with "
+            f"{source.index[0]}; use prices.droplevel(...), or prices.tolist() in the order of the columns"
+        )
+    return list(source.index)
 
 
 def write_prices(costs: FeatureCosts, path: str | Path) -> Path:

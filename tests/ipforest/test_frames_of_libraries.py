@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 
 from ipforest import BudgetedClassifier, BudgetPrune, EarlyExit
@@ -78,3 +80,25 @@ def test_a_model_that_is_trained_inside_learns_from_words() -> None:
     others = frame_of_words(1)
     assert inside.categories_.names == {1: tuple(WORDS), 2: (1, 2, 3, 4)}
     assert np.mean(inside.predict(others) == inside.estimator_.predict(others)) > 0.97
+
+
+@pytest.mark.parametrize("kind", ["objects", "Arrow"])
+def test_a_model_that_is_trained_inside_knows_every_kind_of_column(kind: str) -> None:
+    """LightGBM and XGBoost refused numbers that are objects, and Arrow's dictionaries, in their own words."""
+    booster, X, y = trained()
+    model = EarlyExit(lightgbm.LGBMClassifier(**booster.get_params()), random_state=0)
+    expected = clone(model).fit(X, y).predict_proba(X)
+    if kind == "Arrow":
+        pyarrow = pytest.importorskip("pyarrow")
+        X = pyarrow.Table.from_pandas(X).to_pandas(types_mapper=pd.ArrowDtype)
+    else:
+        X = X.assign(a=X["a"].astype(object))
+    np.testing.assert_allclose(model.fit(X, y).predict_proba(X), expected, rtol=1e-12)
+
+
+def test_objects_that_a_model_inside_takes_for_categories_stay() -> None:
+    _, X, y = trained()
+    numbers = (10 * X["number"].astype(int)).astype(str).astype(object)
+    X = X.assign(word=X["word"].astype(object), number=numbers)
+    inside = HistGradientBoostingClassifier(max_iter=8, categorical_features=["word", "number"])
+    assert EarlyExit(inside, random_state=0).fit(X, y).score(X, y) > 0.9

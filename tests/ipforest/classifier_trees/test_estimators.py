@@ -376,6 +376,15 @@ def test_how_many_lambdas_may_be_an_integer_of_numpy(model: Any) -> None:
     assert [candidate.cost for candidate in counts[0]] == [candidate.cost for candidate in counts[1]]
 
 
+@pytest.mark.parametrize("exponent", [990, -990])
+def test_the_unit_of_a_feature_is_of_no_account_where_squares_are_no_floats(exponent: int) -> None:
+    """Beyond 1e154 and below 1e-162 the variance was infinite or 0, and nothing was bought, in silence."""
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    others = np.ldexp(X, exponent)
+    scaled = ScaledFeatures().fit(X, np.zeros(50)).transform(X)
+    np.testing.assert_array_equal(ScaledFeatures().fit(others, np.zeros(50)).transform(others), scaled)
+
+
 def test_a_column_without_a_value_scales_to_zero_without_a_warning() -> None:
     X = np.array([[1.0, np.nan], [3.0, np.nan]])
     scaled = ScaledFeatures().fit(X, np.zeros(2))

@@ -67,6 +67,7 @@ def test_what_is_missing_counts_as_the_imputer_says(strategy: str) -> None:
         SGDClassifier(loss="hinge", random_state=0),
         DummyClassifier(strategy="stratified"),
         make_pipeline(PolynomialFeatures(), LogisticRegression(max_iter=5000)),
+        make_pipeline(StandardScaler(), PolynomialFeatures(), LogisticRegression(max_iter=5000)),
         make_pipeline(MinMaxScaler(clip=True), LogisticRegression()),
         make_pipeline(SimpleImputer(add_indicator=True), StandardScaler(), LogisticRegression()),
         make_pipeline(SimpleImputer(missing_values=-1), StandardScaler(), LogisticRegression()),

@@ -293,6 +293,14 @@ def test_categories_that_are_numbers_are_taken_from_frames_alone(values: list[An
     np.testing.assert_array_equal(trees.predict(codes[:, None]), model.predict(words))
 
 
+def test_words_that_xgboost_cuts_are_refused() -> None:
+    """It counts letters of a frame of pandas where it keeps bytes: this ends as the word "Züric", which is no other."""
+    frame = pd.DataFrame({"a": pd.Categorical(["Bern", "Zürich"] * 50)})
+    model = xgboost("Classifier", enable_categorical=True).fit(frame, np.arange(100) % 2)
+    with pytest.raises(ValueError, match=r"^model: expected categories in ASCII, .* got 'Züric'; rename them"):
+        read(model)
+
+
 @pytest.mark.parametrize("parts", [((0,), str), (("a",), {}), ((0,), {"a": ("x",)}), ((0,), {0: "xy"})])
 def test_categories_of_another_form_are_refused(parts: Any) -> None:
     """As a file may hold them."""

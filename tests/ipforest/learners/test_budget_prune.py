@@ -104,6 +104,15 @@ def test_regression() -> None:
     assert float(whole.instance_.evaluate(whole.pruning_)[0]) < float(model.instance_.evaluate(model.pruning_)[0])
 
 
+@pytest.mark.parametrize("target", [0.7, 123456.7])
+def test_targets_that_never_change_need_no_feature(target: float) -> None:
+    """Forests store what rounding leaves of the variance, or split it, which was refused as other values than means."""
+    forest = RandomForestRegressor(5, random_state=0)
+    model = BudgetPrune(forest, random_state=0).fit(X, np.full(len(X), target))
+    np.testing.assert_allclose(model.predict(X), target)
+    assert not model.cost(X).any()
+
+
 def test_classification_scores_are_accuracies() -> None:
     model = BudgetPrune(FOREST, feature_costs=COSTS, budget=3, random_state=0).fit(X, LABELS_X)
     weights = np.linspace(0, 1, len(X_TEST))

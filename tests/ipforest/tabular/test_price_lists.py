@@ -84,6 +84,9 @@ def test_names_with_blanks_around_them_are_found() -> None:
 def test_a_name_twice_in_a_series_is_refused() -> None:
     with pytest.raises(ValueError, match="Series of prices: expected each feature once, got 'a'"):
         read_prices(pd.Series([1, 2, 3], index=["a", "b", "a"]))
+    levels = pd.MultiIndex.from_tuples([("blood", "ldl"), ("blood", "hdl")])
+    with pytest.raises(ValueError, match=r"^Series of prices: expected an index of names .*, got one of 2 levels"):
+        read_prices(pd.Series([1, 2], index=levels))
 
 
 def test_prices_of_computed_columns_are_not_written(tmp_path) -> None:
