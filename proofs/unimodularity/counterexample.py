@@ -15,6 +15,9 @@ from scipy import sparse
 from proofs.exact import Number, determinant, sparse_determinant
 from proofs.verdict import Verdict, accept, refuse
 
+MAX_LISTED = 20
+"""Of more rows or columns, the first ones are told, and how many others there are."""
+
 
 class NoViolationError(ValueError):
     """A submatrix that violates nothing; the text says what it is."""
@@ -102,8 +105,9 @@ class Counterexample:
         return f"{'not totally unimodular' if verdict else 'no counterexample'}: {verdict.reason}"
 
 
-def _listed(names: Sequence[object]) -> str:
-    return f"[{', '.join(str(name) for name in names)}]"
+def _listed(names: Sequence[str]) -> str:
+    others = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return f"[{', '.join(names[:MAX_LISTED])}{others}]"
 
 
 def as_matrix(matrix: Any) -> NDArray[Any] | sparse.csr_array:
