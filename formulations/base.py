@@ -84,7 +84,8 @@ class Formulation(ABC):
     takes : {"lam", "budget", "nothing"}
         The number that it needs in addition to the instance.
     integral : bool or None
-        Whether every vertex of the relaxation is 0-1; None where that is not known.
+        Whether every vertex of the relaxation is 0-1 in the integer variables, or in all if none is; None where that
+        is not known.
     reason : str
         Why, in one sentence.
     one_tree : bool

@@ -50,7 +50,7 @@ class ModelledFormulation(Formulation):
     decode : callable, optional
         See `Decoder`.
     integral : bool, optional
-        Whether every vertex of the relaxation is claimed to be 0-1.
+        Whether every vertex of the relaxation is claimed to be 0-1 in the integer variables, or in all if none is.
     reason, paper, equation : str
     one_tree, routing : bool
         See `formulations.base.Formulation`.

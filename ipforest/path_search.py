@@ -199,7 +199,7 @@ class PathSearch:
     def run_saved(
         self, file: str | Path, progress: ProgressCallback | None = None, every_s: float = SAVE_EVERY_S
     ) -> None:
-        """Search as `run` does, and save the search every so many seconds and when it is interrupted.
+        """Search as `run` does, and save the search every so many seconds, when it is interrupted and when it ends.
 
         Parameters
         ----------
@@ -216,8 +216,10 @@ class PathSearch:
         OverflowError
             As `prune_path`.
         """
+        has_ended = False
         try:
-            while not self._run_for(every_s, progress or silent):
+            while not has_ended:
+                has_ended = self._run_for(every_s, progress or silent)
                 self.save(file)
         except KeyboardInterrupt:
             self.save(file)

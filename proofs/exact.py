@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from heapq import heapify, heappop, heappush
 
 Number = int | Fraction
 MAX_DENOMINATOR = 10**6
@@ -16,7 +17,7 @@ def simplest(value: float) -> Fraction:
 
 
 def determinant(rows: Sequence[Sequence[Number]]) -> Number:
-    """Compute a determinant without rounding, by Bareiss's fraction-free elimination.
+    """Compute a determinant without rounding.
 
     Parameters
     ----------
@@ -33,10 +34,68 @@ def determinant(rows: Sequence[Sequence[Number]]) -> Number:
     ValueError
         If the matrix is not square.
     """
-    work = [list(row) for row in rows]
+    if any(len(row) != len(rows) for row in rows):
+        raise ValueError(f"rows: expected a square matrix, got {len(rows)} rows of lengths {[len(r) for r in rows]}")
+    return sparse_determinant([{j: entry for j, entry in enumerate(row) if entry != 0} for row in rows])
+
+
+def sparse_determinant(rows: Sequence[Mapping[int, Number]]) -> Number:
+    """Compute the determinant of a square matrix of which each row has its nonzeros by column.
+
+    Pivots on entries 1 and -1 in columns of few nonzeros as long as there are any: all entries stay minors of the
+    matrix, up to their signs. Bareiss's fraction-free elimination does the rest.
+    """
+    left = {i: dict(row) for i, row in enumerate(rows)}
+    lines: dict[int, set[int]] = {j: set() for j in left}
+    for i, row in left.items():
+        for j in row:
+            lines[j].add(i)
+    pivots: dict[int, int] = {}
+    value: Number = 1
+    queue = [(len(found), j) for j, found in lines.items()]
+    heapify(queue)
+    while queue:
+        _, column = heappop(queue)
+        units = [i for i in lines.get(column, ()) if left[i][column] in (-1, 1)]
+        if not units:
+            continue  # the column is done, or queues again when an entry of it changes
+        i = min(units, key=lambda unit: len(left[unit]))
+        row, pivots[i] = left.pop(i), column
+        pivot = row.pop(column)
+        value *= pivot
+        for j in row:
+            lines[j].remove(i)
+        for other in lines.pop(column) - {i}:
+            factor = left[other].pop(column) * pivot
+            for j, entry in row.items():
+                changed = left[other].get(j, 0) - factor * entry
+                if changed != 0:
+                    left[other][j] = changed
+                    lines[j].add(other)
+                else:
+                    left[other].pop(j, None)
+                    lines[j].discard(other)
+        for j in row:
+            heappush(queue, (len(lines[j]), j))
+    if not all(left.values()) or not all(lines.values()):
+        return 0
+    rest = _dense_determinant([[row.get(j, 0) for j in lines] for row in left.values()])
+    return value * rest * _sign(pivots | dict(zip(left, lines, strict=True)))
+
+
+def _sign(permutation: dict[int, int]) -> int:
+    """Return 1 for an even permutation and -1 for an odd one."""
+    sign = 1
+    while permutation:
+        start, place = permutation.popitem()
+        while place != start:
+            place, sign = permutation.pop(place), -sign
+    return sign
+
+
+def _dense_determinant(work: list[list[Number]]) -> Number:
+    """Compute a determinant by Bareiss's fraction-free elimination, in place."""
     size = len(work)
-    if any(len(row) != size for row in work):
-        raise ValueError(f"rows: expected a square matrix, got {size} rows of lengths {[len(r) for r in work]}")
     sign: int = 1
     previous: Number = 1
     for k in range(size):

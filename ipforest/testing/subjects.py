@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from formulations import Formulation
 
 RUNS = count(1)
-"""Numbers of the files that are run, for the names of modules: one that is run again takes no class from the first."""
+"""Numbers of the files that are run, for the names of modules: one that was edited takes no class from the first."""
 
 
 def find_formulation(text: str) -> Formulation:
@@ -28,7 +29,7 @@ def find_formulation(text: str) -> Formulation:
     """
     from formulations import FORMULATIONS, Formulation, ModelledFormulation, formulation
 
-    found = _of_file(text, (FORMULATIONS,), (Formulation,), lambda each: getattr(each, "builder", None))
+    found = _of_file(text, (FORMULATIONS,), (Formulation,), _function_of)
     if found is None:
         return formulation(text)
     return found if isinstance(found, Formulation) else ModelledFormulation(text.rpartition(":")[2], found)
@@ -116,11 +117,13 @@ def _solver_or_formulation(text: str) -> Any:
     from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
     from ipforest.solvers.registry import SolverInfo
 
-    def function_of(entry: Any) -> Any:
-        function: Any = entry.target if isinstance(entry, SolverInfo) else getattr(entry, "builder", None)
-        return inspect.unwrap(function) if callable(function) else function
+    return _of_file(text, (SOLVERS, BUDGET_SOLVERS, FORMULATIONS), (SolverInfo, Formulation), _function_of) or text
 
-    return _of_file(text, (SOLVERS, BUDGET_SOLVERS, FORMULATIONS), (SolverInfo, Formulation), function_of) or text
+
+def _function_of(entry: Any) -> Any:
+    """Return the function that is registered as a solver, or as a formulation."""
+    function: Any = getattr(entry, "target", getattr(entry, "builder", None))
+    return inspect.unwrap(function) if callable(function) else function
 
 
 def _is_within_budget(found: Any) -> bool:
@@ -135,11 +138,14 @@ def _registered(text: str, solver: Any) -> str:
 
     if isinstance(solver, str):
         return solver
-    if not isinstance(solver, SolverInfo):
-        register_solver(text.rpartition(":")[2])(solver)
-    elif solver.name not in SOLVERS:
-        SOLVERS.add(solver)
-    return solver.name if isinstance(solver, SolverInfo) else text.rpartition(":")[2]
+    if isinstance(solver, SolverInfo):
+        if solver.name not in SOLVERS:
+            SOLVERS.add(solver)
+        return solver.name
+    name = text.rpartition(":")[2]
+    if name not in SOLVERS or _function_of(SOLVERS[name]) is not inspect.unwrap(solver):
+        register_solver(name)(solver)
+    return name
 
 
 def find_methods(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
@@ -175,10 +181,9 @@ def _of_file(
         return None
     if not path.endswith(".py"):
         raise ValueError(f"{text}: expected the name of one that is known, or FILE.py:NAME, got neither")
-    before = [dict(registry) for registry in registries]
-    defined = _names_of(Path(path))
-    pairs = zip(registries, before, strict=True)
-    own = [entry for now, then in pairs for key, entry in now.items() if entry is not then.get(key)]
+    place = Path(path)
+    defined, registered = _run_once(place.resolve(), place.read_bytes(), path)
+    own = [entry for entry in registered if any(registry.get(entry.name) is entry for registry in registries)]
     found = next((entry for entry in own if entry.name == name), defined.get(name))
     if found is None or not (callable(found) or isinstance(found, kinds)):
         got = "nothing of that name" if found is None else type(found).__name__
@@ -186,31 +191,35 @@ def _of_file(
     return next((entry for entry in own if function_of(entry) is found), found)
 
 
-def _names_of(path: Path) -> dict[str, Any]:
-    """Run a file as a module, so that what it defines can be pickled, and return that.
+@cache
+def _run_once(place: Path, source: bytes, path: str) -> tuple[dict[str, Any], list[Any]]:
+    """Run a file as a module, so that what it defines can be pickled; return that, and what it registers.
 
     It may import from its folder, and prints to standard error.
 
     Raises
     ------
-    OSError
-        There is no such file.
     ValueError
         It does not run.
     """
     import sys
     from types import ModuleType
 
-    source, place = path.read_bytes(), path.resolve()
-    module = ModuleType(f"{path.stem}_{next(RUNS)}")
+    from formulations import FORMULATIONS
+    from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
+
+    registries: tuple[Mapping[str, Any], ...] = (SOLVERS, BUDGET_SOLVERS, FORMULATIONS)
+    before = [dict(registry) for registry in registries]
+    module = ModuleType(f"{place.stem}_{next(RUNS)}")
     module.__file__ = str(place)
     sys.modules[module.__name__] = module
     sys.path.insert(0, str(place.parent))
     try:
         with redirect_stdout(sys.stderr):
             exec(compile(source, place, "exec"), vars(module))  # the user names the file to be run
-        return vars(module)
     except (Exception, SystemExit) as problem:  # the file is the user's, and may raise anything, or end the program
         raise ValueError(f"{path}: expected a file that runs, got {type(problem).__name__}: {problem}") from problem
     finally:
         sys.path.remove(str(place.parent))
+    pairs = zip(registries, before, strict=True)
+    return vars(module), [entry for now, then in pairs for key, entry in now.items() if entry is not then.get(key)]

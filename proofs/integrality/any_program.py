@@ -21,7 +21,7 @@ from ipforest._internal.records import to_record
 from ipforest.solvers.highs import NoOptimumError, run
 from ipforest.solvers.linear_program import LinearProgram
 from proofs.exact import MAX_DENOMINATOR, rank
-from proofs.integrality.exact_points import ExactRows, relaxation
+from proofs.integrality.exact_points import ExactRows, asked_columns, relaxation
 from proofs.integrality.simplex import TOLERANCE, bounded_objective, random_objectives
 from proofs.integrality.vertices import Vector
 from proofs.unimodularity.decomposition import Certificate
@@ -109,8 +109,7 @@ def is_integral(model: Any, objectives: int = 50, seed: int = 0) -> Integrality:
             raise ArithmeticError(f"certificate: expected one that passes its check, got: {verdict.reason}")
         return Integrality(INTEGRAL, evidence, answer, exact=True)
     reason = str(obstacle if isinstance(answer, Certificate) else answer)
-    asked = program.integer if program.is_integer else np.ones(program.n_columns, dtype=bool)
-    return _Search(relaxed, asked, reason).run(objectives, np.random.default_rng(seed))
+    return _Search(relaxed, asked_columns(program), reason).run(objectives, np.random.default_rng(seed))
 
 
 def _require_feasible(relaxed: LinearProgram) -> None:

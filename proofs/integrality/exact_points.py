@@ -15,7 +15,17 @@ from ipforest.solvers.linear_program import LinearProgram
 from proofs.exact import simplest
 from proofs.integrality.vertices import Polytope, TooManyVerticesError, Vector, vertices
 
-__all__ = ["Ends", "ExactRows", "Row", "bounds_in_fractions", "meets", "polytope_of", "relaxation", "rows_in_fractions"]
+__all__ = [
+    "Ends",
+    "ExactRows",
+    "Row",
+    "asked_columns",
+    "bounds_in_fractions",
+    "meets",
+    "polytope_of",
+    "relaxation",
+    "rows_in_fractions",
+]
 
 BOUND_TOLERANCE = 1e-6
 """How far from an integer a bound of an integer variable may lie to be that integer."""
@@ -39,6 +49,11 @@ def relaxation(program: LinearProgram) -> LinearProgram:
         upper=np.where(program.integer, np.floor(program.upper + BOUND_TOLERANCE), program.upper),
         integer=np.zeros(program.n_columns, dtype=bool),
     )
+
+
+def asked_columns(program: LinearProgram) -> NDArray[np.bool_]:
+    """Mark the columns in which a vertex of the relaxation is to be integral: the integer ones, or all without any."""
+    return program.integer if program.is_integer else np.ones(program.n_columns, dtype=bool)
 
 
 def rows_in_fractions(program: LinearProgram, numbers: Iterable[int]) -> list[Row]:

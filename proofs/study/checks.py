@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import compress
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ipforest.results import Pruning
 from ipforest.solvers.branch_and_bound import solve_budget_branch_and_bound
 from ipforest.solvers.min_cut import solve_min_cut
 from proofs.crosschecks.brute_force import brute_force, count_prunings
+from proofs.integrality.exact_points import asked_columns
 from proofs.integrality.vertices import Vector, is_integral, vertices
 from proofs.study.problem import Problem
 from proofs.study.programs import ExactProgram
@@ -21,6 +23,7 @@ from proofs.study.refutation import Check, Violation, as_vector
 
 __all__ = [
     "bound_of",
+    "fractional_at",
     "has_few_columns",
     "integral_by_objectives",
     "integral_vertices",
@@ -145,11 +148,16 @@ def _least(formulation: Formulation, problem: Problem) -> Fraction | None:
     return best
 
 
+def fractional_at(formulation: Formulation, problem: Problem) -> Callable[[Vector], bool]:
+    """Return what tells whether a point of the relaxation is fractional where the program asks for integers."""
+    asked = asked_columns(program_of(formulation, problem).program)
+    return lambda point: not is_integral(tuple(compress(point, asked)))
+
+
 def integral_vertices(formulation: Formulation, problem: Problem) -> Violation | None:
     """Look for a fractional vertex among all vertices of the relaxation."""
-    program = program_of(formulation, problem, relaxed=True)
-    found = (point for point in vertices(program.polytope) if not is_integral(point))
-    return _fractional(formulation, problem, next(found, None))
+    program, broken = program_of(formulation, problem, relaxed=True), fractional_at(formulation, problem)
+    return _fractional(formulation, problem, next(filter(broken, vertices(program.polytope)), None))
 
 
 def random_objectives(program: ExactProgram) -> list[list[int]]:
@@ -160,10 +168,10 @@ def random_objectives(program: ExactProgram) -> list[list[int]]:
 
 def integral_by_objectives(formulation: Formulation, problem: Problem) -> Violation | None:
     """Look for a fractional vertex that is optimal for the program's objective or a random one."""
-    program = program_of(formulation, problem, relaxed=True)
+    program, broken = program_of(formulation, problem, relaxed=True), fractional_at(formulation, problem)
     for objective in (None, *random_objectives(program)):
         optimum = program.optimum(objective)
-        if optimum is not None and not is_integral(optimum.point) and program.polytope.is_vertex(optimum.point):
+        if optimum is not None and broken(optimum.point) and program.polytope.is_vertex(optimum.point):
             return _fractional(formulation, problem, optimum.point)
     return None
 

@@ -32,7 +32,6 @@ from ipforest.solvers.highs import NoOptimumError, run, run_first_order
 from ipforest.solvers.linear_program import LinearProgram
 from proofs.corners import corner_numbers, crowded_instances, larger_problems, problems_of_many_trees, telling_problems
 from proofs.crosschecks.fitted_problems import draw_fitted_problem
-from proofs.integrality.vertices import is_integral
 from proofs.study import checks, matrices
 from proofs.study.cuts import missing_inequalities
 from proofs.study.problem import Problem, random_problem
@@ -391,10 +390,11 @@ class _Look:
         fractional, tried = 0, 0
         for problem in self.large:
             program = checks.program_of(self.formulation, problem, relaxed=True)
+            broken = checks.fractional_at(self.formulation, problem)
             for objective in checks.random_objectives(program):
                 optimum = program.optimum(objective)
                 tried += 1
-                fractional += optimum is not None and not is_integral(optimum.point)
+                fractional += optimum is not None and broken(optimum.point)
         share = f"{fractional} of {tried}"
         return Row(
             RELAXATION,

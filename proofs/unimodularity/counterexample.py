@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from proofs.exact import Number, determinant
+from proofs.exact import Number, determinant, sparse_determinant
 from proofs.verdict import Verdict, accept, refuse
+
+MAX_LISTED = 20
+"""Of more rows or columns, the first ones are told, and how many others there are."""
 
 
 class NoViolationError(ValueError):
@@ -51,7 +55,7 @@ class Counterexample:
         NoViolationError
             If it is not square, or its determinant is -1, 0 or 1.
         """
-        size = determinant(exact_rows(_part(matrix, rows, columns))) if len(rows) == len(columns) else 0
+        size = _determinant(matrix, rows, columns) if len(rows) == len(columns) else 0
         found = cls(matrix, tuple(rows), tuple(columns), size)
         verdict = found.check()
         if not verdict:
@@ -64,7 +68,9 @@ class Counterexample:
     @property
     def submatrix(self) -> NDArray[Any]:
         """The violating square submatrix."""
-        return _part(self.matrix, self.rows, self.columns)
+        if isinstance(self.matrix, np.ndarray):
+            return self.matrix[np.ix_(self.rows, self.columns)]
+        return np.asarray(self.matrix[list(self.rows)][:, list(self.columns)].toarray())
 
     def check(self) -> Verdict:
         """Recompute the determinant exactly."""
@@ -75,7 +81,7 @@ class Counterexample:
             return refuse("a row or a column is listed twice")
         if not all(0 <= i < m for i in self.rows) or not all(0 <= j < n for j in self.columns):
             return refuse(f"a row or a column lies outside the {m} x {n} matrix")
-        found = determinant(exact_rows(self.submatrix))
+        found = _determinant(self.matrix, self.rows, self.columns)
         if found != self.determinant:
             return refuse(f"the determinant is {found}, not {self.determinant}")
         if found in (-1, 0, 1):
@@ -99,8 +105,9 @@ class Counterexample:
         return f"{'not totally unimodular' if verdict else 'no counterexample'}: {verdict.reason}"
 
 
-def _listed(names: Sequence[object]) -> str:
-    return f"[{', '.join(str(name) for name in names)}]"
+def _listed(names: Sequence[str]) -> str:
+    others = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return f"[{', '.join(names[:MAX_LISTED])}{others}]"
 
 
 def as_matrix(matrix: Any) -> NDArray[Any] | sparse.csr_array:
@@ -154,13 +161,20 @@ def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
 
 def exact_rows(values: NDArray[Any]) -> list[list[Number]]:
     """Write a dense matrix with int and Fraction entries."""
+    return [_exact(row) for row in values]
+
+
+def _exact(values: NDArray[Any]) -> list[Number]:
     if values.dtype == object or np.issubdtype(values.dtype, np.integer):
-        return [list(row) for row in values.tolist()]
-    return [[Fraction(entry) for entry in row] for row in values.tolist()]
+        return list(values.tolist())
+    return [Fraction(entry) for entry in values.tolist()]
 
 
-def _part(matrix: NDArray[Any] | sparse.csr_array, rows: Sequence[int], columns: Sequence[int]) -> NDArray[Any]:
+def _determinant(matrix: NDArray[Any] | sparse.csr_array, rows: Sequence[int], columns: Sequence[int]) -> Number:
     if isinstance(matrix, np.ndarray):
-        part: NDArray[Any] = matrix[np.ix_(rows, columns)]
-        return part
-    return np.asarray(matrix[list(rows)][:, list(columns)].toarray())
+        return determinant(exact_rows(matrix[np.ix_(rows, columns)]))
+    part = sparse.csr_array(matrix[list(rows)][:, list(columns)])
+    part.sum_duplicates()
+    part.eliminate_zeros()
+    ends, places, entries = part.indptr.tolist(), part.indices.tolist(), _exact(part.data)
+    return sparse_determinant([dict(zip(places[a:b], entries[a:b], strict=True)) for a, b in pairwise(ends)])

@@ -303,6 +303,19 @@ def test_a_path_that_was_stopped_goes_on_when_run_again(ipforest, own_forest, tm
     assert main(["verify", str(tmp_path / "path.cert")]) == 0
 
 
+def test_a_path_that_was_stopped_after_its_search_is_not_searched_again(own_forest, tmp_path, monkeypatch, capsys):
+    def stopped(path):
+        raise KeyboardInterrupt
+
+    command = ["path", *map(str, own(own_forest)), "--out", str(tmp_path)]
+    with monkeypatch.context() as patch:
+        patch.setattr("ipforest.path.PruningPath.to_csv", stopped)
+        assert main(command) == 130
+    assert main(command) == 0
+    assert "note: goes on from" in " ".join(capsys.readouterr().err.split())
+    assert main(["verify", str(tmp_path / "path.cert")]) == 0
+
+
 def test_the_unfinished_path_of_another_problem_is_refused(own_forest, tmp_path, interrupted, capsys):
     command = ["path", *map(str, own(own_forest)), "--out", str(tmp_path)]
     assert main(command) == 130

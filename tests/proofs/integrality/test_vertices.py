@@ -12,7 +12,7 @@ from proofs.claims.pruning_claims import PAPER_POINT, random_fractional_point, s
 from proofs.crosschecks.brute_force import prunings
 from proofs.crosschecks.definition import lower_frontier
 from proofs.crosschecks.random_instances import random_instance
-from proofs.exact import determinant, rank, solve_square
+from proofs.exact import _dense_determinant, determinant, rank, solve_square
 from proofs.integrality.polytopes import budget_polytope, cost_row, error_row, polytope, value
 from proofs.integrality.vertices import (
     Polytope,
@@ -200,6 +200,19 @@ def test_cost_rows_evaluate_prunings():
 def test_malformed_polytopes_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         Polytope(*arguments)
+
+
+@pytest.mark.parametrize("largest", [1, 2, 4])
+@pytest.mark.parametrize("share", [0.2, 0.5, 1])
+def test_the_determinant_by_units_is_that_of_dense_elimination(largest, share):
+    rng = np.random.default_rng(54)
+    for size in (size for size in range(9) for _ in range(20)):
+        entries = rng.integers(-largest, largest + 1, size=(size, size)) * (rng.random((size, size)) < share)
+        rows = [[Fraction(entry, int(rng.integers(1, 3))) for entry in row] for row in entries.tolist()]
+        assert determinant(rows) == _dense_determinant([list(row) for row in rows])
+        found = determinant(entries.tolist())
+        assert found == _dense_determinant(entries.tolist())
+        assert type(found) is int
 
 
 def test_exact_algebra():

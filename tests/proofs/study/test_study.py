@@ -11,8 +11,10 @@ from objective_in_floats import add_objective
 from reference import load_reference
 
 import formulations
+import proofs
 from formulations import FORMULATIONS, Formulation, ModelData, ModelledFormulation
 from ipforest.cli import main
+from ipforest.testing import check_formulation
 from proofs.corners import many_stumps
 from proofs.exact import simplest
 from proofs.integrality.vertices import is_integral, vertices
@@ -333,6 +335,26 @@ def test_continuous_usage_is_completed():
         problem = Problem(TREE, lam=lam)
         assert checks.points_are_prunings(mixed, problem) is None
         assert checks.prunings_have_points(mixed, problem) is None
+
+
+def test_continuous_variables_need_not_be_integral():
+    """A third of the share of tests kept, as a variable: a fraction at most prunings, as `proofs.is_integral` knows."""
+
+    def with_a_share(instance, lam):
+        model = formulations.build("closure", instance, lam)
+        model.share = pyo.Var(bounds=(0, 1))
+        model.counted = pyo.Constraint(expr=3 * len(model.x) * model.share == sum(model.x.values()))
+        del model.specification
+        return model
+
+    mixed = ModelledFormulation("sharing", with_a_share, integral=True)
+    mixed.integer_units = True
+    problem = Problem(TREE, lam=Fraction(1))
+    assert proofs.is_integral(with_a_share(TREE, 1))
+    assert checks.integral_vertices(mixed, problem) is None
+    assert checks.integral_by_objectives(mixed, problem) is None
+    check = dict(check_formulation(mixed, instances=[TREE]))["integral_is_kept"]
+    check()
 
 
 def test_what_cannot_be_studied_is_refused():

@@ -26,6 +26,24 @@ def test_every_corruption_of_a_counterexample_is_refused(matrix):
     assert "outside" in replace(answer, columns=(0, 1, 9)).check().reason
 
 
+def test_no_part_of_a_long_odd_cycle_is_eliminated_densely(monkeypatch):
+    """A cycle of 16,001 rows took 4 GB."""
+    eliminated = []
+    monkeypatch.setattr("proofs.exact._dense_determinant", lambda rows: eliminated.append(rows) or rows[0][0])
+    place = np.arange(16001)
+    cycle = sparse.csr_array((np.ones(2 * 16001), (np.tile(place, 2), np.append(place, np.roll(place, 1)))))
+    found = Counterexample.of(cycle, range(16001), range(16001))
+    assert found.determinant in (-2, 2)
+    assert "18, 19 and 15981 more], columns [0, 1" in str(found)
+    assert {len(rows) for rows in eliminated} == {1}
+
+
+def test_a_sparse_matrix_with_entries_in_parts_has_the_determinant_of_their_sums():
+    """A checker may be given any sparse array, not only what `as_matrix` makes."""
+    parts = sparse.csr_array(([1, 2, 1, 1, -1], [0, 0, 1, 1, 1], [0, 2, 5]), shape=(2, 2))
+    assert Counterexample(parts, (0, 1), (0, 1), 3).check()
+
+
 def test_a_harmless_submatrix_is_no_counterexample():
     harmless = Counterexample(np.eye(2, dtype=np.int64), (0,), (0,), 1)
     assert "does not violate" in harmless.check().reason
