@@ -29,6 +29,7 @@ from ipforest.tabular.number_columns import (
     warn_of_merged,
 )
 from ipforest.tabular.numerals import PLAIN, Notation, is_written_number
+from ipforest.tabular.word_columns import MAX_WORDS
 
 __all__ = ["Column", "Kind", "stand_in", "summary", "typed_columns"]
 
@@ -211,6 +212,8 @@ def _remark_on_words(different: Sequence[str]) -> str:
         return moments
     like_numbers = [text for text in different if PLAIN.plain(text) is not None]
     remarks = [f"{some_names([*map(repr, like_numbers)])} taken as words, too"] if like_numbers else []
+    if len(different) > MAX_WORDS:
+        remarks.append(f"the {MAX_WORDS} most frequent are told apart, all others are one")
     return "; ".join([*remarks, *alike(different)])
 
 

@@ -14,15 +14,18 @@ from sklearn.preprocessing import OneHotEncoder
 from ipforest.costs import FeatureCosts
 from ipforest.tabular.preprocessing import source_columns
 
-__all__ = ["WordColumns", "check_word_columns", "names_in_words", "one_hot", "text_columns"]
+__all__ = ["MAX_WORDS", "WordColumns", "check_word_columns", "names_in_words", "one_hot", "text_columns"]
+
+MAX_WORDS = 255
+"""So many words of a column, the most frequent, have a column each; all others have one together."""
 
 
 class WordColumns:
     """Names one-hot columns; an object, since a file of a model holds no functions."""
 
     def __call__(self, column: str, word: Any) -> str:
-        """Name the column of a word, or of missing cells, by no word."""
-        return f"{column}={'' if pd.isna(word) else word}"
+        """Name the column of a word, of missing cells, by no word, or of all words that are too rare for their own."""
+        return f"{column}={'' if pd.isna(word) else 'a rarer word' if word == 'infrequent_sklearn' else word}"
 
 
 def text_columns(X: pd.DataFrame) -> list[str]:
@@ -31,8 +34,18 @@ def text_columns(X: pd.DataFrame) -> list[str]:
 
 
 def one_hot(X: pd.DataFrame, costs: FeatureCosts) -> tuple[ColumnTransformer, pd.DataFrame, FeatureCosts]:
-    """Write columns of text as one column a word; return the fitted transformer, its columns and their prices."""
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, feature_name_combiner=WordColumns())
+    """Write columns of text as one column a word, see `MAX_WORDS`.
+
+    Returns
+    -------
+    tuple of fitted transformer, its columns and their prices
+    """
+    encoder = OneHotEncoder(
+        max_categories=MAX_WORDS + 1,  # with that of the others
+        handle_unknown="infrequent_if_exist",
+        sparse_output=False,
+        feature_name_combiner=WordColumns(),
+    )
     preprocessing = make_column_transformer(
         (encoder, text_columns(X)), remainder="passthrough", verbose_feature_names_out=False
     )

@@ -158,6 +158,8 @@ def test_the_decimal_mark_can_be_given_or_follows_from_other_columns(typed, mark
         (["1-Jan-2026", "12. März 2026", ""], "dates as words, .*"),
         (["7:05", "23:59:59", "9:30 PM"], "times as words, .*"),
         (["A-1-2", "1-2/3"], ""),
+        ([f"town {number % 256}" for number in range(512)], "the 255 most frequent are told apart, all others are one"),
+        ([f"town {number % 255}" for number in range(512)], ""),
     ],
 )
 def test_words_with_few_that_look_like_numbers_are_words(typed, cells, remark) -> None:
