@@ -198,7 +198,11 @@ class Categories:
         """
         for column, names in self.names.items():
             if len(names) > most:
-                raise ValueError(f"X: expected at most {most} categories, got {len(names)} in column {column}")
+                raise ValueError(
+                    f"X: expected at most {most} categories, got {len(names)} in column {column}; make the rare ones "
+                    f"one, or encode it, as in BudgetedPipeline(make_column_transformer((OneHotEncoder(max_categories="
+                    f"{most}, handle_unknown='infrequent_if_exist'), [{column}]), remainder='passthrough'), ...)"
+                )
 
     def check(self, X: npt.NDArray[np.floating[Any]], most: int) -> None:
         """Require categories that are numbers from 0 to ``most`` - 1, or NaN.

@@ -8,8 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.preprocessing import OneHotEncoder
 
-from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetForest, BudgetLinear, FeatureCosts, ForestSearch
+from ipforest import (
+    BoostGrowth,
+    BoostSearch,
+    BudgetBoost,
+    BudgetedPipeline,
+    BudgetForest,
+    BudgetLinear,
+    FeatureCosts,
+    ForestSearch,
+)
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import read, write
 from ipforest.ensemble.categories import Categories, places_among, ways_of_saying
@@ -161,6 +172,16 @@ def test_errors(wanted: Any, text: str) -> None:
     X, y = colours()
     with pytest.raises(ValueError, match=text):
         clone(BOOST).set_params(categorical_features=wanted).fit(X[["number", "noise", "noise"]].to_numpy(), y)
+
+
+def test_too_many_categories_are_refused_with_a_way_that_works() -> None:
+    words = pd.Categorical([f"town {number}" for number in range(300)] * 2)
+    X, y = pd.DataFrame({"town": words, "number": np.arange(600.0)}), np.arange(600) % 300 < 20
+    with pytest.raises(ValueError, match=r"at most 255 categories, got 300 in column 0; .* as in BudgetedPipeline"):
+        clone(BOOST).fit(X, y)
+    encoder = OneHotEncoder(max_categories=255, handle_unknown="infrequent_if_exist")
+    pipeline = BudgetedPipeline(make_column_transformer((encoder, [0]), remainder="passthrough"), BOOST)
+    assert pipeline.fit(X, y).predict(X).shape == (600,)
 
 
 def test_columns_are_found_by_name() -> None:
