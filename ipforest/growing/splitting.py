@@ -37,6 +37,8 @@ ROUNDED_PARTS = 16
 """Of a gap between values; thresholds that are drawn there are rounded to these or to up to twice as many."""
 LEFT, RIGHT, ABSENT = range(3)
 """Where a category goes; one that no example of the node has goes where missing values go."""
+FEW_CATEGORIES, RARE = 4, 10.0
+"""Of more categories at a node, those of fewer examples go where missing values go: which side they suit is luck."""
 COUNTED_CELLS = 8
 """Examples are counted per code, not sorted, if there are at most so many table cells per example."""
 CELLS_OF_GINI = 2
@@ -448,16 +450,31 @@ def best_gradient_cut(
 
 
 @uncounted_njit
-def runs_of_categories(table: npt.NDArray[np.float64], column: int, whole: int, scratch: Scratch) -> int:
-    """Gather the categories that occur into runs by the ratio of two sums; return their number.
+def least_of_category(table: npt.NDArray[np.float64]) -> float:
+    """Return how many examples of a node a category must have to be told apart; see `RARE`."""
+    last, n_present = table.shape[1] - 1, 0
+    for code in range(table.shape[0] - 1):
+        n_present += table[code, last] > 0.0
+    return RARE if n_present > FEW_CATEGORIES else 0.0
 
-    ``column`` of the statistics is divided by ``whole``, or by the sum of all classes where that is -1.
+
+@uncounted_njit
+def runs_of_categories(table: npt.NDArray[np.float64], column: int, whole: int, least: float, scratch: Scratch) -> int:
+    """Gather the categories that enough examples have into runs by the ratio of two sums; return their number.
+
+    ``column`` of the statistics is divided by ``whole``, or by the sum of all classes where that is -1. Categories of
+    fewer examples than ``least`` are counted with the missing ones.
     """
     n_codes, last = table.shape[0] - 1, table.shape[1] - 1
+    copy_to(scratch.missing, table[n_codes])
     n_runs = 0
     for code in range(n_codes):
         row = table[code]
         if row[last] == 0.0:
+            continue
+        if row[last] < least:
+            for k in range(last + 1):
+                scratch.missing[k] += row[k]
             continue
         scratch.ratio[code] = row[column] / (row[whole] if whole >= 0 else row[:last].sum())
         place = n_runs
@@ -469,7 +486,6 @@ def runs_of_categories(table: npt.NDArray[np.float64], column: int, whole: int, 
     for run in range(n_runs):
         for k in range(last + 1):
             scratch.run_statistics[run, k] = table[scratch.run_code[run], k]
-    copy_to(scratch.missing, table[n_codes])
     return n_runs
 
 
@@ -489,7 +505,7 @@ def best_category_cut(
     Categories are ordered by gradient over Hessian, or by the share of a class, and cut like numbers. The best set is
     one of these: what is maximised is convex in the sums of the left side, so it is largest where a line parts the
     categories' sums (Fisher 1958; Breiman et al. 1984, theorem 4.5). With more than two classes each in turn gives an
-    order, and a better set may be none of these.
+    order, and a better set may be none of these. Of many categories rare ones go together; see `RARE`.
     """
     is_gradient = criterion.impurity == GRADIENT
     n_orders = 1 if is_gradient or node.size == 3 else node.size - 1
@@ -503,13 +519,16 @@ def best_category_cut(
         False,
         criterion.is_variance,
     )
-    best = Cut(-np.inf, CONSTANT, np.nan, False)
+    best, least = Cut(-np.inf, CONSTANT, np.nan, False), least_of_category(table)
     for column in range(n_orders):
-        n_runs = runs_of_categories(table, column, 1 if is_gradient else -1, scratch)
+        n_runs = runs_of_categories(table, column, 1 if is_gradient else -1, least, scratch)
         cut = best_cut(n_runs, stream, lows, highs, exhaustive, node, node_impurity, scratch)
         if cut.reduction > best.reduction or column == 0:
             best = cut
             scratch.side[:] = ABSENT
+            for code in range(table.shape[0] - 1):
+                if 0.0 < table[code, node.size - 1] < least:
+                    scratch.side[code] = LEFT if cut.missing_left else RIGHT
             side = LEFT
             for run in range(n_runs):
                 scratch.side[scratch.run_code[run]] = side

@@ -8,12 +8,12 @@ import pytest
 from ipforest import FeatureCosts
 from ipforest.growing import AcquisitionState, CodedExamples, Entropy, Gini, Gradient, Grower, GrownTree, forest_of
 
-N_CATEGORIES = 6
+N_CATEGORIES, N = 6, 180
 
 
 def examples(seed: int, missing: float) -> tuple[np.ndarray, CodedExamples]:
     rng = np.random.default_rng(seed)
-    X = rng.choice([0, 2, 3, 7, 8, 11], size=(60, 1)).astype(np.float32)
+    X = rng.choice([0, 2, 3, 7, 8, 11], size=(N, 1)).astype(np.float32)
     X[rng.random(X.shape) < missing] = np.nan
     return X, CodedExamples.from_examples(X, None, np.array([True]))
 
@@ -39,8 +39,8 @@ def test_for_gradients_it_is_the_best_of_all_sets(seed: int, missing: float) -> 
     """With Hessians of 1 and no penalty it is the best split for squared errors."""
     X, coded = examples(seed, missing)
     rng = np.random.default_rng(seed + 100)
-    hessian, l2 = (np.ones(60), 0.0) if seed % 2 else (rng.random(60) + 0.2, 0.7)
-    gradient = rng.normal(size=60)
+    hessian, l2 = (np.ones(N), 0.0) if seed % 2 else (rng.random(N) + 0.2, 0.7)
+    gradient = rng.normal(size=N)
 
     def gain(side: np.ndarray) -> float:
         return sum(gradient[part].sum() ** 2 / (hessian[part].sum() + l2) for part in (side, ~side))
@@ -57,8 +57,8 @@ def test_for_gradients_it_is_the_best_of_all_sets(seed: int, missing: float) -> 
 def test_for_two_classes_it_is_the_best_of_all_sets(seed: int, impurity: Gini | Entropy) -> None:
     X, coded = examples(seed, 0.15)
     rng = np.random.default_rng(seed + 200)
-    labels = (rng.random(60) < rng.random(12)[np.nan_to_num(X[:, 0]).astype(int)]).astype(int)
-    weights = rng.integers(1, 4, size=60).astype(float)
+    labels = (rng.random(N) < rng.random(12)[np.nan_to_num(X[:, 0]).astype(int)]).astype(int)
+    weights = rng.integers(1, 4, size=N).astype(float)
 
     def left_over(side: np.ndarray) -> float:
         counts = [np.bincount(labels[part], weights[part], 2) for part in (side, ~side)]
@@ -95,3 +95,41 @@ def test_categories_of_no_example_go_where_missing_ones_go() -> None:
     assert not forest.missing_left.any()
     assert not forest.left_categories.others.any()
     np.testing.assert_array_equal(forest.reach_counts(forest.leaves(X)), tree.n_samples)
+
+
+@pytest.mark.parametrize("missing", [0, 25])
+@pytest.mark.parametrize("seed", range(6))
+def test_of_many_categories_those_of_few_examples_go_where_missing_ones_go(seed: int, missing: int) -> None:
+    """Five categories have ten examples or more, twenty have fewer."""
+    rng = np.random.default_rng(seed)
+    common, rare = np.repeat(np.arange(5), [10, 30, 12, 20, 15]), np.repeat(np.arange(5, 25), rng.integers(1, 10, 20))
+    X = np.concatenate([common, rare, np.full(missing, np.nan)]).astype(np.float32)[:, None]
+    gradient = rng.normal(size=len(X)) + np.where(X[:, 0] >= 5, 5 * (X[:, 0] % 2), 0)
+    coded, prices = CodedExamples.from_examples(X, None, np.array([True])), FeatureCosts.uniform(1)
+
+    def grown(n_leaves: int) -> GrownTree:
+        grower, bought = Grower(Gradient(0.0), max_leaf_nodes=n_leaves, price_weight=0.0), AcquisitionState
+        return grower.grow_regressors(coded, gradient[None], np.ones((1, len(X))), bought.per_tree(prices))
+
+    def gain(side: np.ndarray) -> float:
+        return sum(gradient[part].sum() ** 2 / part.sum() for part in (side, ~side))
+
+    side = sides_of_the_root(X, grown(2))
+    assert gain(side) == pytest.approx(max(map(gain, all_sides(np.where(X >= 5, np.nan, X)))))
+    assert np.unique(side[X[:, 0] >= 5]).size == 1
+    tree = grown(8)
+    forest = forest_of([tree], 1, None, "squared_error")
+    np.testing.assert_array_equal(forest.reach_counts(forest.leaves(X)), tree.n_samples)
+
+
+def test_of_four_categories_each_is_told_apart_however_rare() -> None:
+    X = np.repeat(np.arange(4, dtype=np.float32), [2, 2, 3, 2])[:, None]
+    labels = (X[:, 0] % 2).astype(int)
+    tree = Grower(Gini(), price_weight=0.0).grow_classifiers(
+        CodedExamples.from_examples(X, None, np.array([True])),
+        labels,
+        2,
+        AcquisitionState.per_tree(FeatureCosts.uniform(1)),
+    )
+    assert tree.n_nodes == 3
+    assert tree.impurity[tree.left < 0].max() == 0
