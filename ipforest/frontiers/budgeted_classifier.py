@@ -282,8 +282,9 @@ class BudgetedClassifier(Classifies, ManyFrontiers):
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
-        categories; missing and unknown ones, and those that no training example of the node has, go the same way. Where a
-        node has more than four, so do those of fewer than ten of its examples: which side they suit would be luck.
+        categories; missing and unknown ones, and those that no training example of the node has, go the same way.
+        Where a node has more than four, so do those of fewer than ten of its examples, as the side that they suit would
+        be luck.
         Estimators other than `BudgetBoost`, `BudgetForest` and `BudgetLinear` see the numbers of the categories: in a
         data frame's columns of names their places in alphabetical order, or in that of the dtype. A number with a
         fraction is no category, but missing, where histogram boosting is among the estimators and all take the column
