@@ -133,9 +133,9 @@ def test_nested_forests_have_fewer_trees_of_each_of_two_kinds() -> None:
 
 @pytest.mark.slow
 def test_nested_forests_see_class_shares_in_place_of_categories() -> None:
-    """Every second of forty categories is positive; numbering them otherwise changes nothing."""
+    """Every second of twenty categories is positive; numbering them otherwise changes nothing."""
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 40, 300), rng.normal(size=(300, 2))])
+    X = np.column_stack([rng.integers(0, 20, 300), rng.normal(size=(300, 2))])
     y = X[:, 0] % 2
     model = clone(QUICK_FOREST).set_params(categorical_features=[0]).fit(X, y, X, y)
     nested = [member for member in model.members_ if isinstance(member.policy, StagesInOrder)]
@@ -143,7 +143,7 @@ def test_nested_forests_see_class_shares_in_place_of_categories() -> None:
     for member in nested:
         curve = member.learnt[0].curve
         assert curve.error[curve.within(1)] < 0.01
-    renumbered = np.column_stack([rng.permutation(40)[X[:, 0].astype(int)], X[:, 1:]])
+    renumbered = np.column_stack([rng.permutation(20)[X[:, 0].astype(int)], X[:, 1:]])
     other = clone(model).fit(renumbered, y, renumbered, y)
     assert [member.loss for member in other.members_ if isinstance(member.policy, StagesInOrder)] == [
         member.loss for member in nested
