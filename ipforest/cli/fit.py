@@ -135,7 +135,7 @@ def run(options: Arguments) -> int:
         print_note(message)
     report = _report(model, compared, X_test, y_test, list(X.columns))
     if compared is not model:
-        report["left_out"] = [X.columns[column] for column in _beyond_budget(untrained, costs)]
+        report["left_out"] = [X.columns[column] for column in _beyond_budget(budget, costs)]
     save_model(model, directory / MODEL_FILE)
     write_text(directory / REPORT_FILE, json.dumps(report, indent=1))
     if options.json:
@@ -252,7 +252,20 @@ def _untrained(options: Arguments, budget: Fraction | None, class_costs: dict[st
 
 
 def _fitted(untrained: Any, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts) -> tuple[Any, Any]:
-    """Train the estimator, behind one-hot columns where there is text; return also what it is compared with.
+    """Train the estimator; return also what it is compared with."""
+    from sklearn.base import clone
+
+    from ipforest.learners.budget_prune import BudgetPrune
+    from ipforest.tabular.word_columns import as_categories
+
+    if isinstance(untrained, BudgetPrune):
+        return _pruned(untrained, X, y, costs)
+    model = clone(untrained).set_params(feature_costs=costs).fit(as_categories(X), y)
+    return model, model
+
+
+def _pruned(untrained: Any, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts) -> tuple[Any, Any]:
+    """Train and prune a forest, behind one-hot columns where there is text; return also what it is compared with.
 
     A forest is also trained without the columns that cost more than the budget. If that is no worse, it is compared
     with a forest on all columns, and otherwise with itself, both without a budget.
@@ -271,7 +284,7 @@ def _fitted(untrained: Any, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts) 
         model = model if encoder is None else BudgetedPipeline(encoder, model)
         return model.set_params(feature_costs=costs).fit(table, y)
 
-    budget, hidden = untrained.budget, _beyond_budget(untrained, costs)
+    budget, hidden = untrained.budget, _beyond_budget(untrained.budget, costs)
     whole = trained(X, None if hidden.size else budget)
     if not hidden.size:
         return whole, whole
@@ -285,13 +298,12 @@ def _fitted(untrained: Any, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts) 
     return other, whole
 
 
-def _beyond_budget(untrained: Any, costs: FeatureCosts) -> IntArray:
+def _beyond_budget(budget: Fraction | None, costs: FeatureCosts) -> IntArray:
     """List the columns without which a forest is trained as well."""
-    from ipforest.learners.budget_prune import BudgetPrune, columns_beyond
+    from ipforest.learners.budget_prune import columns_beyond
 
-    budget = untrained.budget
     hidden = columns_beyond(costs, budget or Fraction(0))
-    is_tried = isinstance(untrained, BudgetPrune) and budget and hidden.size < costs.n_features
+    is_tried = budget and hidden.size < costs.n_features
     return hidden if is_tried else hidden[:0]
 
 

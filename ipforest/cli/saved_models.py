@@ -188,10 +188,10 @@ def _wanted(model: Parted) -> set[str]:
 
 
 def _note_unknown(column: pd.Series, known: Collection[str], words: Collection[str], path: str) -> None:
-    """Say on standard error which words of a column training has not seen."""
+    """Say on standard error which words of a column the model does not know."""
     unknown = column[~column.isin([*known, ""])]
     if unknown.size:
         print_note(
-            f"{path}, column {column.name}: {unknown.size} of {column.size} rows have words that training has not "
-            f"seen, such as {some_of(unknown.iloc[:1])!r} in line {unknown.index[0]}; it has seen {some_of(words)}"
+            f"{path}, column {column.name}: {unknown.size} of {column.size} rows have words that the model does not "
+            f"know, such as {some_of(unknown.iloc[:1])!r} in line {unknown.index[0]}; it knows {some_of(words)}"
         )

@@ -59,7 +59,7 @@ class Categories:
             raise TypeError("categories: expected a tuple of names for each column, got something else")
 
     @classmethod
-    def of(cls, X: Any, wanted: Any) -> Self:
+    def of(cls, X: Any, wanted: Any, most: int | None = None) -> Self:
         """Find the columns of categories in examples to train on.
 
         Parameters
@@ -69,6 +69,8 @@ class Categories:
             As in scikit-learn's ``HistGradientBoostingClassifier``: none; the columns of a data frame that have the
             dtype "category" (in Polars "Categorical" or "Enum", in Arrow "dictionary"); a mask; column numbers; or
             column names.
+        most : int, optional
+            So many categories of a column, the most frequent, have names; all others are unknown. By default all have.
 
         Raises
         ------
@@ -93,7 +95,7 @@ class Categories:
         for column in columns:
             values = frame.iloc[:, column]
             if _is_category(values.dtype) or not pd.api.types.is_numeric_dtype(values.dtype):
-                names[column] = tuple(_categorical(values).categories.tolist())
+                names[column] = _most_frequent(_categorical(values), most)
         return cls(tuple(columns), names)
 
     @property
@@ -187,22 +189,6 @@ class Categories:
                 here = ~np.isnan(X[:, column])
                 table[here, column] = number[X[here, column].astype(np.int64)]
         return table
-
-    def require_few(self, most: int) -> None:
-        """Require at most so many names in a column.
-
-        Raises
-        ------
-        ValueError
-            There are more.
-        """
-        for column, names in self.names.items():
-            if len(names) > most:
-                raise ValueError(
-                    f"X: expected at most {most} categories, got {len(names)} in column {column}; make the rare ones "
-                    f"one, or encode it, as in BudgetedPipeline(make_column_transformer((OneHotEncoder(max_categories="
-                    f"{most}, handle_unknown='infrequent_if_exist'), [{column}]), remainder='passthrough'), ...)"
-                )
 
     def check(self, X: npt.NDArray[np.floating[Any]], most: int) -> None:
         """Require categories that are numbers from 0 to ``most`` - 1, or NaN.
@@ -474,6 +460,15 @@ def _is_category(dtype: Any) -> bool:
 def _categorical(values: pd.Series) -> pd.Categorical:
     """Find the categories of a column; those of an Arrow dictionary are of its values."""
     return pd.Categorical(values if isinstance(values.dtype, pd.CategoricalDtype) else values.astype(object))
+
+
+def _most_frequent(values: pd.Categorical, most: int | None) -> tuple[Any, ...]:
+    """List the categories in their order; of more than `most` those that most values have, the first of equals."""
+    names = values.categories
+    if most is None or len(names) <= most:
+        return tuple(names.tolist())
+    counts = np.bincount(values.codes[values.codes >= 0], minlength=len(names))
+    return tuple(names[np.sort(np.argsort(-counts, kind="stable")[:most])].tolist())
 
 
 def as_number(category: Any) -> Any:

@@ -224,9 +224,7 @@ class JointFrontier(MemberEstimator):
         return data
 
     def _categories_in(self, X: Any) -> Categories:
-        categories = Categories.of(X, self.categorical_features)
-        categories.require_few(MAX_BINS)
-        return categories
+        return Categories.of(X, self.categorical_features, MAX_BINS)
 
     def _train(
         self, training: Labelled, validation: Labelled, given: Given, *, work: Work | None = None, **options: Any

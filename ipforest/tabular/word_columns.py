@@ -1,4 +1,4 @@
-"""Columns of words as one column a word: what a forest that compares numbers sees of a table."""
+"""Columns of words as one column a word, which is what a forest that compares numbers sees, or as categories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from sklearn.preprocessing import OneHotEncoder
 from ipforest.costs import FeatureCosts
 from ipforest.tabular.preprocessing import source_columns
 
-__all__ = ["MAX_WORDS", "WordColumns", "check_word_columns", "names_in_words", "one_hot", "text_columns"]
+__all__ = [
+    "MAX_WORDS",
+    "WordColumns",
+    "as_categories",
+    "check_word_columns",
+    "names_in_words",
+    "one_hot",
+    "text_columns",
+]
 
 MAX_WORDS = 255
 """So many words of a column, the most frequent, have a column each; all others have one together."""
@@ -31,6 +39,11 @@ class WordColumns:
 def text_columns(X: pd.DataFrame) -> list[str]:
     """List the columns that hold text."""
     return [name for name in X if X[name].dtype == object]
+
+
+def as_categories(X: pd.DataFrame) -> pd.DataFrame:
+    """Turn columns of text into columns of categories."""
+    return X.astype(dict.fromkeys(text_columns(X), "category"))
 
 
 def one_hot(X: pd.DataFrame, costs: FeatureCosts) -> tuple[ColumnTransformer, pd.DataFrame, FeatureCosts]:

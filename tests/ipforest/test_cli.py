@@ -593,9 +593,9 @@ def test_every_mark_of_a_missing_word_is_the_same_and_unknown_words_are_told(war
         out, err = capsys.readouterr()
         answers.append(json.loads(out))
         assert [float(row["cost"]) for row in read_csv(tmp_path / "out.csv")] == [row["cost"] for row in answers[-1]]
-        told = "column colour: 1 of 2 rows have words that training has not seen, such as 'purple' in line 2"
+        told = "column colour: 1 of 2 rows have words that the model does not know, such as 'purple' in line 2"
         assert (told in err) == (word == "purple")
-        assert (f"not seen, such as '{long}' in line 2;" in err) == word.startswith("rather")
+        assert (f"not know, such as '{long}' in line 2;" in err) == word.startswith("rather")
     assert answers[0] == answers[1] == answers[2]
 
 

@@ -7,6 +7,7 @@ import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from rich.table import Table
 
@@ -180,6 +181,26 @@ def test_a_forest_that_loses_by_its_budget_points_to_the_estimator_of_least_erro
     assert f"error is {often} lower with `--estimator {better}`" in said if better else "--estimator" not in said
 
 
+@pytest.mark.parametrize("estimator", ["BudgetLinear", pytest.param("BudgetBoost", marks=pytest.mark.slow)])
+def test_words_are_categories_of_what_grows_with_prices(clinic, capsys, estimator) -> None:
+    options = ["--budget", "10", "--estimator", estimator, "--out", str(clinic / "model")]
+    assert main(fit(clinic, *options)) == 0
+    capsys.readouterr()
+    model = load_model(clinic / "model" / "model.skops")
+    assert model.categories_.names == {2: ("0", "A", "AB", "B")}
+    table = pd.DataFrame({"Age [years]": 30, "bmi [/kg]": 22.5, "blood type": ["0", "A", "B", "C", None]})
+    table.to_csv(clinic / "new.csv", index=False)
+    assert main(["predict", "--model", str(clinic / "model"), "--csv", str(clinic / "new.csv"), "--json"]) == 0
+    said = capsys.readouterr()
+    assert (
+        "1 of 5 rows have words that the model does not know, such as 'C' in line 5; it knows 0, A, AB, B" in said.err
+    )
+    answers = [answer["probability_=ill"] for answer in json.loads(said.out)]
+    assert answers == model.predict_proba(table)[:, 0].tolist()
+    assert answers[3] == answers[4]
+    assert answers[0] > max(answers[1:])
+
+
 @pytest.mark.parametrize(
     ("target", "front_end"),
     [pytest.param("class", BudgetedClassifier, marks=pytest.mark.slow), ("number", BudgetedRegressor)],
@@ -200,7 +221,7 @@ def test_the_front_ends_have_a_time_limit_and_tell_what_was_scored(
     whole = f" (without a budget {said['score_without_budget']:.4f})."
     assert f"), {said['scoring']} {said['score']:.4f}{whole}" in capsys.readouterr().out
     assert said["scoring"] == scoring.replace("_", " ")
-    assert load_model(tmp_path / "model.skops").estimator.run.time_limit == 600
+    assert load_model(tmp_path / "model.skops").run.time_limit == 600
 
 
 def test_class_costs_are_read_once_and_by_name(tmp_path, monkeypatch) -> None:
@@ -291,8 +312,8 @@ def test_one_kind_of_model_is_trained_alone(target, front_end, inner, tmp_path) 
     options += ["--budget", "1", "--out", tmp_path, "--estimator", "BudgetLinear"]
     assert main([str(option) for option in options]) == 0
     model = load_model(tmp_path / "model.skops")
-    assert isinstance(model.estimator_, front_end)
-    assert [type(each) for each in model.estimator_.estimators] == [inner]
+    assert isinstance(model, front_end)
+    assert [type(each) for each in model.estimators] == [inner]
     bought = [line["name"] for line in json.loads((tmp_path / "report.json").read_text())["bought"] if line["share"]]
     assert bought == ["b"]
 
