@@ -37,8 +37,10 @@ ROUNDED_PARTS = 16
 """Of a gap between values; thresholds that are drawn there are rounded to these or to up to twice as many."""
 LEFT, RIGHT, ABSENT = range(3)
 """Where a category goes; one that no example of the node has goes where missing values go."""
-FEW_CATEGORIES, RARE = 4, 10.0
-"""Of more categories at a node, those of fewer examples go where missing values go: which side they suit is luck."""
+LUCK = 2 / np.pi
+"""What the best set of many categories gains by chance, for each category, in units of what two categories do.
+
+Means that are nothing but noise, cut at their middle, leave so much of their spread between both sides."""
 COUNTED_CELLS = 8
 """Examples are counted per code, not sorted, if there are at most so many table cells per example."""
 CELLS_OF_GINI = 2
@@ -450,20 +452,10 @@ def best_gradient_cut(
 
 
 @uncounted_njit
-def least_of_category(table: npt.NDArray[np.float64]) -> float:
-    """Return how many examples of a node a category must have to be told apart; see `RARE`."""
-    last, n_present = table.shape[1] - 1, 0
-    for code in range(table.shape[0] - 1):
-        n_present += table[code, last] > 0.0
-    return RARE if n_present > FEW_CATEGORIES else 0.0
+def runs_of_categories(table: npt.NDArray[np.float64], column: int, whole: int, scratch: Scratch) -> int:
+    """Gather the categories that occur into runs by the ratio of two sums; return their number.
 
-
-@uncounted_njit
-def runs_of_categories(table: npt.NDArray[np.float64], column: int, whole: int, least: float, scratch: Scratch) -> int:
-    """Gather the categories that enough examples have into runs by the ratio of two sums; return their number.
-
-    ``column`` of the statistics is divided by ``whole``, or by the sum of all classes where that is -1. Categories of
-    fewer examples than ``least`` are counted with the missing ones.
+    ``column`` of the statistics is divided by ``whole``, or by the sum of all classes where that is -1.
     """
     n_codes, last = table.shape[0] - 1, table.shape[1] - 1
     copy_to(scratch.missing, table[n_codes])
@@ -471,10 +463,6 @@ def runs_of_categories(table: npt.NDArray[np.float64], column: int, whole: int, 
     for code in range(n_codes):
         row = table[code]
         if row[last] == 0.0:
-            continue
-        if row[last] < least:
-            for k in range(last + 1):
-                scratch.missing[k] += row[k]
             continue
         scratch.ratio[code] = row[column] / (row[whole] if whole >= 0 else row[:last].sum())
         place = n_runs
@@ -490,6 +478,24 @@ def runs_of_categories(table: npt.NDArray[np.float64], column: int, whole: int, 
 
 
 @uncounted_njit
+def noise_of(examples: Examples, start: int, stop: int, criterion: Criterion, impurity: float) -> float:
+    """Estimate what two sides gain by chance where a test tells nothing: the variance of an example, as cuts count it.
+
+    Only sums of squares are estimated, by gradients or the Gini index; other criteria have none.
+    """
+    if criterion.reduction == TOTAL and criterion.impurity == GRADIENT:
+        gradient, hessian = examples.gradient[start:stop], examples.hessian[start:stop].sum()
+        return float(0.5 * gradient.var() * gradient.size / hessian) if hessian > 0.0 else 0.0
+    if criterion.reduction == TOTAL and criterion.impurity == GINI:
+        squares, total = 0.0, 0.0
+        for weight in examples.weight[start:stop]:
+            squares += weight * weight
+            total += weight
+        return (impurity if criterion.is_normalised else impurity / total) * squares / total
+    return 0.0
+
+
+@uncounted_njit
 def best_category_cut(
     table: npt.NDArray[np.float64],
     stream: np.uint64,
@@ -498,6 +504,7 @@ def best_category_cut(
     criterion: Criterion,
     node: npt.NDArray[np.float64],
     node_impurity: float,
+    noise: float,
     scratch: Scratch,
 ) -> Cut:
     """Find the set of categories that goes left; the scratch gets the side of each.
@@ -505,7 +512,7 @@ def best_category_cut(
     Categories are ordered by gradient over Hessian, or by the share of a class, and cut like numbers. The best set is
     one of these: what is maximised is convex in the sums of the left side, so it is largest where a line parts the
     categories' sums (Fisher 1958; Breiman et al. 1984, theorem 4.5). With more than two classes each in turn gives an
-    order, and a better set may be none of these. Of many categories rare ones go together; see `RARE`.
+    order, and a better set may be none of these. What the best of many sets gains by chance does not count; see `LUCK`.
     """
     is_gradient = criterion.impurity == GRADIENT
     n_orders = 1 if is_gradient or node.size == 3 else node.size - 1
@@ -519,22 +526,19 @@ def best_category_cut(
         False,
         criterion.is_variance,
     )
-    best, least = Cut(-np.inf, CONSTANT, np.nan, False), least_of_category(table)
+    best = Cut(-np.inf, CONSTANT, np.nan, False)
     for column in range(n_orders):
-        n_runs = runs_of_categories(table, column, 1 if is_gradient else -1, least, scratch)
+        n_runs = runs_of_categories(table, column, 1 if is_gradient else -1, scratch)
         cut = best_cut(n_runs, stream, lows, highs, exhaustive, node, node_impurity, scratch)
         if cut.reduction > best.reduction or column == 0:
             best = cut
             scratch.side[:] = ABSENT
-            for code in range(table.shape[0] - 1):
-                if 0.0 < table[code, node.size - 1] < least:
-                    scratch.side[code] = LEFT if cut.missing_left else RIGHT
             side = LEFT
             for run in range(n_runs):
                 scratch.side[scratch.run_code[run]] = side
                 if scratch.run_code[run] == cut.code:
                     side = RIGHT
-    return best
+    return Cut(best.reduction - LUCK * noise * max(n_runs - 2, 0), best.code, best.threshold, best.missing_left)
 
 
 @uncounted_njit
@@ -559,7 +563,8 @@ def cut_of_feature(
         if table.size == 0:
             table = scratch.table[:n_cells].reshape(past - first + 1, node.size)
             fill_table(codes.codes[feature], examples, start, stop, table)
-        return best_category_cut(table, stream, lows, highs, criterion, node, node_impurity, scratch)
+        noise = noise_of(examples, start, stop, criterion, node_impurity)
+        return best_category_cut(table, stream, lows, highs, criterion, node, node_impurity, noise, scratch)
     if criterion.one_random_cut:
         return random_cut(
             codes.codes[feature], examples, start, stop, stream, lows, highs, criterion, node, node_impurity, scratch
