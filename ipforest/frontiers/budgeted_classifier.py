@@ -283,8 +283,7 @@ class BudgetedClassifier(Classifies, ManyFrontiers):
         Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
-        Where a node has more than four, so do those of fewer than ten of its examples, as the side that they suit would
-        be luck.
+        Of more than 255 categories with names the most frequent are told apart, and all others count as missing.
         Estimators other than `BudgetBoost`, `BudgetForest` and `BudgetLinear` see the numbers of the categories: in a
         data frame's columns of names their places in alphabetical order, or in that of the dtype. A number with a
         fraction is no category, but missing, where histogram boosting is among the estimators and all take the column
