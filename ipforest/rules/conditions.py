@@ -96,7 +96,6 @@ class Condition:
         beyond = f"{name} above {_shown(self.above)}"
         return f"{beyond}{last}" if isinf(self.at_most) else f"{beyond} and at most {_shown(self.at_most)}{last}"
 
-
     def _category_in_words(self, names: Sequence[object] | None, first: str, allow_missing: bool) -> str:
         """Name some categories, or the others where these are fewer.
 

@@ -103,7 +103,7 @@ class TreeReader:
         )
 
     def _category(self, feature: int, among: tuple[int, ...], *, excluded: bool, missing: bool) -> Condition:
-        """Say that a category is one of some; one that training did not have is missing, so it is none of the others."""
+        """Say that a category is one of some; one unknown in training is missing, so it is none of the others."""
         names = self._seller.categories.get(feature)
         if names is not None and excluded and not missing:
             among, excluded = tuple(number for number in range(len(names)) if number not in among), False
