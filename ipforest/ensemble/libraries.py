@@ -211,7 +211,9 @@ def write(trees: Any, target: str) -> Any:
 
 
 def _holds_more(model: Any, target: str) -> bool:
-    """Tell whether a format holds the trees of an estimator, but not trees by themselves: ONNX, tests of categories."""
+    """Tell whether a format holds more of an estimator than of its trees: ONNX tests of categories, C their names."""
+    if target == "c":
+        return bool(model.categories_.names)
     return target == "onnx" and bool(model.to_trees().tests_categories.any())
 
 
