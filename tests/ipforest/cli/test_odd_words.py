@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from ipforest import BudgetForest, ForestSearch
+from ipforest import BudgetedPipeline, BudgetForest, ForestSearch
 from ipforest.cli import main
 from ipforest.tabular.model_files import save_model
 from ipforest.ward.page import create_app
@@ -77,3 +80,30 @@ def test_another_word_is_refused_with_what_it_amounts_to(
     printed = capsys.readouterr()
     assert "NaN for another word, or ? for none, got 'Bonn  am Rhein'" in printed.err
     assert "Answer: none" in printed.out
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_words_that_a_preparation_passes_on_are_words_to_commands(
+    is_ours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    words, number = rng.choice(["Köln", "NA", "7"], 300), rng.normal(size=300)
+    code, is_late = rng.random((2, 300)) > 0.5
+    parts = {"town": words, "code": np.where(code, 10, 30), "late": is_late}
+    table = pd.DataFrame({"number": number, **{name: pd.Categorical(cells) for name, cells in parts.items()}})
+    y = np.where((words == "Köln") & code | is_late & (number > 0), "x", "y")
+    scaler = make_column_transformer((StandardScaler(), ["number"]), remainder="passthrough")
+    scaler.set_output(transform="pandas")
+    forest = BudgetForest(3, search=ForestSearch(n_lambdas=1, n_prunings=1), random_state=0)
+    model = (BudgetedPipeline(scaler, forest) if is_ours else make_pipeline(scaler, forest)).fit(table, y)
+    save_model(model, tmp_path / "model.skops")
+    table.to_csv(tmp_path / "table.csv", index=False)
+    files = ["--model", str(tmp_path / "model.skops")]
+    assert main(["predict", *files, "--csv", str(tmp_path / "table.csv")]) == 0
+    told = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert told["prediction"].tolist() == model.predict(table).tolist()
+    cells = {name: str(table[name][0]) for name in table}
+    known = [f"{name}={cell}" for name, cell in cells.items() if name != "town"]
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{cells['town']}\n"))
+    assert main(["session", *files, "--known", *known]) == 0
+    assert f"Answer: {model.predict(table[:1])[0]}" in capsys.readouterr().out
