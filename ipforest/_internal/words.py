@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from itertools import accumulate
 from textwrap import shorten
 from typing import Any
 
+WORDS_OF_RULES = {"and", "anything", "missing", "neither", "none", "nor", "not", "or"}
+"""Words that a sentence about categories has itself."""
 MOST_SHOWN = 60
 """Characters of words that a message lists."""
 
@@ -22,6 +25,13 @@ def some_of(words: Iterable[object]) -> str:
 def counted(number: int, noun: str) -> str:
     """Write how many there are: 1 tree, 2 trees."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def category_name(category: object) -> str:
+    """Write a category within a sentence: in quotation marks where it would be read as something else."""
+    text = str(category)
+    is_plain = text == " ".join(text.split()) and not set(text) & set(',;:"') and not set(text.split()) & WORDS_OF_RULES
+    return text if text and is_plain else json.dumps(text, ensure_ascii=False)
 
 
 def unbroken(text: object) -> str:

@@ -167,7 +167,7 @@ def _examples(cells: pd.DataFrame, path: str, model: Parted, form: CsvFormat) ->
     words = {name: known for name, known in model.columns().items() if known}
     parts = [numbers_of(table[[name for name in table if name not in words]], path, form, of_features=True)]
     for name in words.keys() - absent:
-        column = to_words(table[name])
+        column = to_words(table[name], words[name])
         word_of = matched_labels(column.unique().tolist(), words[name])
         _note_unknown(column, word_of, words[name], path)
         cells = [words[name][word_of[cell]] if cell in word_of else cell or np.nan for cell in column.tolist()]

@@ -140,7 +140,7 @@ def _hold(session: Session, table: TypedCells, *, quiet: bool) -> None:
         if not line or line.strip() == LEAVE:
             return
         try:
-            session.tell(*table.answer(unit, table.parted(unit, line.strip())))
+            session.tell(*table.answer(unit, table.parted(unit, line.rstrip("\r\n"))))
         except ValueError as problem:
             print(f"ipforest: {problem}", file=sys.stderr)
 

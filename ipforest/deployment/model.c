@@ -2,10 +2,10 @@
 
    model_predict(read, context, output, bought) returns the number of the class, whose name is in model_classes, and 0
    where a number is predicted. read(feature, context) gives the value of a feature, NAN where it is missing; that of a
-   category is its place in model_categories, from model_first_category[feature] on. It is called when the feature is
-   bought, at most once per feature; what is not called for need not be computed. output[N_OUTPUTS] gets the probability
-   of each class, or the number; bought[N_FEATURES] whether each feature was bought and looked at: of those that come
-   together, some may only be read. Both may be NULL.
+   category is its place in model_categories, from model_first_category[feature] on, and NAN of one that is not there. It
+   is called when the feature is bought, at most once per feature; what is not called for need not be computed.
+   output[N_OUTPUTS] gets the probability of each class, or the number; bought[N_FEATURES] whether each feature was
+   bought and looked at: of those that come together, some may only be read. Both may be NULL.
 
    model_cost(bought) adds up the prices. model_predict_batch(X, n, label, output, bought) predicts the rows of a table
    X[n][N_FEATURES].

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, cast
 
@@ -202,7 +203,7 @@ def write(trees: Any, target: str) -> Any:
     if hasattr(trees, "to_trees"):
         if target in MODEL_WRITERS and (target not in WRITERS or trees.decides_by or _holds_more(trees, target)):
             return _load(MODEL_WRITERS[target])(trees)
-        trees = trees.to_trees()
+        trees = _in_words(trees) if target == "lightgbm" else trees.to_trees()
     elif target == "json":
         raise TypeError(f"trees: expected a fitted estimator of this package for 'json', got {type(trees).__name__}")
     if not isinstance(trees, Forest | BoostedTrees):
@@ -210,8 +211,19 @@ def write(trees: Any, target: str) -> Any:
     return _load(WRITERS[target])(trees)
 
 
+def _in_words(model: Any) -> Any:
+    """Return the trees of an estimator; of words also their names and those of the columns, as of a data frame."""
+    trees, categories = model.to_trees(), model.categories_
+    names = getattr(model, "feature_names_in_", None)
+    if not categories.names or names is None:
+        return trees
+    return replace(trees, categories=categories, feature_names=trees.feature_names or tuple(map(str, names)))
+
+
 def _holds_more(model: Any, target: str) -> bool:
-    """Tell whether a format holds the trees of an estimator, but not trees by themselves: ONNX, tests of categories."""
+    """Tell whether a format holds more of an estimator than of its trees: ONNX tests of categories, C their names."""
+    if target == "c":
+        return bool(model.categories_.names)
     return target == "onnx" and bool(model.to_trees().tests_categories.any())
 
 

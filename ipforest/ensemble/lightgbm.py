@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from math import inf
@@ -198,7 +199,8 @@ def _leaf_value(node: dict[str, Any]) -> float:
 def write_lightgbm(trees: BoostedTrees) -> Any:
     """Return boosted trees as a LightGBM booster; see `ipforest.ensemble.write`.
 
-    The base score becomes a first round of single leaves.
+    The base score becomes a first round of single leaves. Named categories are those of a data frame's columns of dtype
+    "category", as in LightGBM.
 
     Raises
     ------
@@ -252,9 +254,9 @@ def lightgbm_text(trees: BoostedTrees) -> str:
         "",
         "",
     ]
-    return (
-        "\n".join(header) + "".join(blocks) + "end of trees\n\nfeature_importances:\n\nparameters:\nend of parameters\n"
-    )
+    names_of = [categories for _, categories in sorted(trees.categories.names.items())]
+    end = "end of trees\n\nfeature_importances:\n\nparameters:\nend of parameters\n\n"
+    return "\n".join(header) + "".join(blocks) + f"{end}pandas_categorical:{json.dumps(names_of or None)}\n"
 
 
 def _leaf_text(number: int, value: float) -> str:

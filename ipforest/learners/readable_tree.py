@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import TargetEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import checked_weight, require_rows_in_order
+from ipforest.ensemble.category_sets import CategorySets
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.sklearn_trees import unfrozen
 from ipforest.estimator import BudgetedEstimator, optional_number
@@ -23,6 +26,7 @@ from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.model import trying_budgets
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.estimator.whole_fits import whole_or_none
+from ipforest.growing.splitting import FEW_CATEGORIES, RARE
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.policy import TreesInOrder
@@ -77,10 +81,11 @@ class Fidelity:
 class ReadableTree(AroundEstimator, BudgetedEstimator):
     """Stand for a model by one tree of limited depth that asks few questions, pruned optimally to a budget.
 
-    The tree is grown on what the model answers, with the features that the model may buy. What would be one question
-    too many, or would pass the model's ``max_cost``, is cut off, which leaves every pruning within these limits. The
-    targets tell what is answered at each node; then `BudgetPrune` finds the pruning of least error within the budget,
-    by branch and bound. It is a classifier or a regressor as the model is.
+    The tree is grown on what the model answers, with the features that the model may buy; tests of named categories ask
+    for one of some. What would be one question too many, or would pass the model's ``max_cost``, is cut off, which
+    leaves every pruning within these limits. The targets tell what is answered at each node; then `BudgetPrune` finds
+    the pruning of least error within the budget, by branch and bound. It is a classifier or a regressor as the model
+    is.
 
     Parameters
     ----------
@@ -180,6 +185,8 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
         examples, targets = self._checked_part(X, y)
         self._cost_of_model = float(self.estimator_.cost(X).mean())
         answers = np.asarray(self.estimator_.predict(X))
+        self._ranks = self._ranked(examples, answers)
+        examples = with_ranks(examples, self._ranks)
         tree = self._within_limits(self._grown(examples, answers, weight)).refit(examples, targets, weight)
         self._unbudgeted = BudgetPrune(
             FrozenEstimator(tree.to_sklearn()),
@@ -214,6 +221,14 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
         classifier.fit(shown[[*range(len(X)), *[0] * classes.size]], [*answers, *classes], sample_weight=counts)
         return Forest.from_sklearn(classifier)
 
+    def _ranked(self, X: Array, answers: Array) -> dict[int, IntArray]:
+        """Rank the categories of each column that the model may buy by its answers."""
+        kind = "continuous" if not is_classifier(self) else "binary" if self.classes_.size == 2 else "multiclass"
+        encoder = TargetEncoder(target_type=kind).set_output(transform="default")
+        bought = {*self.estimator_.policy().features.tolist()} if np.unique(answers).size > 1 else set()
+        names = self.categories_.names
+        return {column: ranks_of(encoder, X[:, column], len(names[column]), answers) for column in bought & {*names}}
+
     def _within_limits(self, tree: Forest) -> Forest:
         """Cut off what asks one question too many, or costs an example more than it may pay.
 
@@ -246,7 +261,7 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
     def _choose(self) -> None:
         with trying_budgets():
             self.pruned_ = self._unbudgeted.at_budget(self._cost_of_model if self.budget is None else self.budget)
-        self.tree_ = self.pruned_.pruned_
+        self.tree_ = as_tests_of_categories(self.pruned_.pruned_, getattr(self, "_ranks", {}))
 
     @property
     def max_cost(self) -> Any:
@@ -285,3 +300,48 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
     def _seller(self) -> Seller:
         seller: Seller = self.estimator_._seller()
         return seller
+
+
+def ranks_of(encoder: TargetEncoder, column: Array, n_categories: int, answers: Array) -> IntArray:
+    """Rank the categories of a column by the answers of its examples; -1 for those that too few have; see `RARE`.
+
+    Of several classes the order is that of the first principal component of their shares (Coppersmith, Hong and Hosking
+    1999, Partitioning nominal attributes in decision trees).
+    """
+    known = (column >= 0) & (column < n_categories)
+    found, counts = np.unique(column[known].astype(np.int64), return_counts=True)
+    present = found[counts >= (RARE if found.size > FEW_CATEGORIES else 0)]
+    ranks = np.full(n_categories, -1, dtype=np.int64)
+    if not present.size:
+        return ranks
+    shares = encoder.fit(column[:, None], answers).transform(present[:, None])
+    centred = shares - shares.mean(axis=0)
+    along = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]
+    ranks[present] = np.unique(along, return_inverse=True)[1]
+    return ranks
+
+
+def with_ranks(X: Array, ranks: Mapping[int, IntArray]) -> Array:
+    """Put ranks in place of categories; those without one are missing."""
+    ranked = X.copy()
+    for column, rank in ranks.items():
+        known = (X[:, column] >= 0) & (X[:, column] < rank.size)
+        found = rank[X[known, column].astype(np.int64)]
+        ranked[:, column] = np.nan
+        ranked[known, column] = np.where(found < 0, np.nan, found)
+    return ranked
+
+
+def as_tests_of_categories(tree: Forest, ranks: Mapping[int, IntArray]) -> Forest:
+    """Have a tree test categories where it tests their ranks; those without a rank go where missing ones go."""
+    tests = np.flatnonzero(np.isin(tree.feature, [*ranks]))
+    sets = list[tuple[IntArray, bool]]()
+    for node in tests.tolist():
+        rank, missing_left = ranks[int(tree.feature[node])], bool(tree.missing_left[node])
+        goes_left = np.where(rank < 0, missing_left, rank <= tree.threshold[node])
+        sets.append((np.flatnonzero(goes_left != missing_left), missing_left))
+    if not sets:
+        return tree
+    threshold, category_set = tree.threshold.copy(), np.full(tree.n_nodes, -1, dtype=np.int32)
+    threshold[tests], category_set[tests] = 0.0, np.arange(tests.size)
+    return replace(tree, threshold=threshold, category_set=category_set, left_categories=CategorySets.of(sets))

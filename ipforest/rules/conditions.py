@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.tree import DecisionTreeClassifier
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._internal.words import listed
+from ipforest._internal.words import category_name, listed
 from ipforest.session import Seller
 
 MAX_DIGITS = 15
@@ -61,14 +61,21 @@ class Condition:
             return replace(
                 self, above=max(self.above, other.above), at_most=min(self.at_most, other.at_most), missing=missing
             )
+        among, others = {*self.among}, {*(other.among or ())}
         if self.excluded and other.excluded:
-            return replace(self, among=tuple(sorted({*self.among, *(other.among or ())})), missing=missing)
-        return None
+            among |= others
+        elif self.excluded:
+            among = others - among
+        else:
+            among = among - others if other.excluded else among & others
+        excluded = self.excluded and other.excluded
+        return replace(self, among=tuple(sorted(among)), excluded=excluded, missing=missing)
 
     def in_words(self, seller: Seller) -> str:
         """Say the condition with the names of the feature and of its categories.
 
-        Missing values are told of where training had some in this column.
+        Missing values are told of where training had some in this column, or a category that training did not have,
+        which is missing, would seem to be among those that are named.
         """
         if self.among is None and (self.above == inf or (isinf(self.above) and isinf(self.at_most))):
             return f"{seller.feature_names[self.feature]} is {'' if self.above == inf else 'not '}missing"
@@ -76,14 +83,10 @@ class Condition:
         return self._value_in_words(seller, or_missing=bool(self.missing and known))
 
     def _value_in_words(self, seller: Seller, *, or_missing: bool) -> str:
-        """Say which values; of a category "missing" comes first, as "not red or missing" may say that neither is."""
         name, first, last = seller.feature_names[self.feature], "missing or " * or_missing, " or missing" * or_missing
-        if self.among is not None:
-            return f"{name} is {first}{_one_of(self.among, seller.categories.get(self.feature), self.excluded)}"
-        if self.feature in seller.categories:
-            names = seller.categories[self.feature]
-            inside = tuple(number for number in range(len(names)) if self.above < number <= self.at_most)
-            return f"{name} is {first}{_one_of(inside, names, excluded=False)}"
+        names = seller.categories.get(self.feature)
+        if self.among is not None or names is not None:
+            return f"{name} is {self._category_in_words(names, first, seller.allow_missing)}"
         one_hot = seller.one_hot(self.feature)
         if one_hot is not None and (0 <= self.above < 1 or 0 <= self.at_most < 1):
             column, word = one_hot
@@ -92,6 +95,28 @@ class Condition:
             return f"{name} at most {_shown(self.at_most)}{last}"
         beyond = f"{name} above {_shown(self.above)}"
         return f"{beyond}{last}" if isinf(self.at_most) else f"{beyond} and at most {_shown(self.at_most)}{last}"
+
+    def _category_in_words(self, names: Sequence[object] | None, first: str, allow_missing: bool) -> str:
+        """Name some categories, or the others where these are fewer.
+
+        "Missing" comes first with others, as "not red or missing" may say that neither is.
+        """
+        numbers, excluded = self.among, self.excluded
+        if numbers is None:
+            numbers = tuple(number for number in range(len(names or ())) if self.above < number <= self.at_most)
+        nor_missing = False
+        if names is not None:
+            others = tuple(number for number in range(len(names)) if number not in numbers)
+            if len(others) < len(numbers):
+                numbers, excluded = others, not excluded
+                nor_missing = excluded and allow_missing and not self.missing
+        words = [str(number) if names is None else category_name(names[number]) for number in numbers]
+        if not excluded:
+            return listed([*words, *["missing"] * self.missing] or ["none of them"])
+        words += ["missing"] * nor_missing
+        if len(words) < 2:
+            return f"{first}not {words[0]}" if words else "anything"
+        return f"{first}neither {listed(words, 'nor')}"
 
 
 Clause: TypeAlias = tuple[Condition, ...]
@@ -110,18 +135,6 @@ def in_words(clauses: Sequence[Clause], seller: Seller) -> str:
     """Join conditions by "and", with a comma where there is an "or" in one, and clauses by "or"."""
     told = [[condition.in_words(seller) for condition in clause] for clause in clauses]
     return "; or ".join((", and " if any(" or " in each for each in one) else " and ").join(one) for one in told)
-
-
-def _one_of(numbers: Sequence[int], names: Sequence[object] | None, excluded: bool) -> str:
-    """Name some categories, or the others where these are fewer."""
-    if names is not None:
-        others = [number for number in range(len(names)) if number not in numbers]
-        if others and len(others) < len(numbers):
-            numbers, excluded = others, not excluded
-    words = [str(number if names is None else names[number]) for number in numbers]
-    if excluded and len(words) > 1:
-        return f"neither {listed(words, 'nor')}"
-    return f"{'not ' if excluded else ''}{listed(words)}"
 
 
 def _shown(number: float) -> str:

@@ -93,14 +93,21 @@ class TreeReader:
             among = tuple(tree.left_categories.members(chosen).tolist())
             others_left = bool(tree.left_categories.others[chosen])
             return (
-                Condition(feature, among=among, excluded=others_left, missing=missing_left),
-                Condition(feature, among=among, excluded=not others_left, missing=missing_right),
+                self._category(feature, among, excluded=others_left, missing=missing_left),
+                self._category(feature, among, excluded=not others_left, missing=missing_right),
             )
         threshold = float(self._thresholds[node])
         return (
             Condition(feature, at_most=threshold, missing=missing_left),
             Condition(feature, above=threshold, missing=missing_right),
         )
+
+    def _category(self, feature: int, among: tuple[int, ...], *, excluded: bool, missing: bool) -> Condition:
+        """Say that a category is one of some; one unknown in training is missing, so it is none of the others."""
+        names = self._seller.categories.get(feature)
+        if names is not None and excluded and not missing:
+            among, excluded = tuple(number for number in range(len(names)) if number not in among), False
+        return Condition(feature, among=among, excluded=excluded, missing=missing)
 
 
 def _with_condition(steps: Sequence[Step], condition: Condition) -> list[Step]:

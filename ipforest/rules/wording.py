@@ -20,6 +20,9 @@ __all__ = ["Sentence", "money", "sentences", "to_markdown", "to_record", "to_tex
 NARROWEST = 24
 """Characters that a line keeps for words, however deep it is."""
 
+LONG = 80
+"""Characters of a condition with many categories."""
+
 MARKS = re.compile(r"([\\`*_\[\]<>#|])")
 
 
@@ -119,7 +122,7 @@ def _conditions(steps: tuple[Step, ...], seller: Seller) -> list[str]:
     """
     words = [f"if {in_words(step.clauses, seller)}" if step.clauses else "in other cases" for step in steps]
     told = [place for place, step in enumerate(steps) if step.clauses]
-    if told and sum(map(len, steps[told[-1]].clauses)) > 1:
+    if told and (sum(map(len, steps[told[-1]].clauses)) > 1 or len(words[told[-1]]) > LONG):
         words = ["in cases that no condition tells apart" if word == "in other cases" else word for word in words]
         words[told[-1]] = "otherwise"
     return words

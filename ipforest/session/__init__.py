@@ -12,6 +12,7 @@ from ipforest.session.sessions import Request, Sessions
 from ipforest.session.told import (
     Known,
     cells_of_unit,
+    plain_cell,
     require_column_order,
     told_by_unit,
     told_features,
@@ -32,6 +33,7 @@ __all__ = [
     "Unit",
     "cells_of_unit",
     "place_in_round",
+    "plain_cell",
     "require_charged",
     "require_column_order",
     "told_by_unit",

@@ -14,7 +14,7 @@ from ipforest.policy import Policy
 from ipforest.session.saved import SavedSession
 from ipforest.session.seller import Seller, Unit
 from ipforest.session.sessions import Sessions, checked_rounds
-from ipforest.session.told import Known, told_by_unit, told_features
+from ipforest.session.told import Known, plain_cell, told_by_unit, told_features
 
 __all__ = ["Purchase", "Session", "place_in_round", "require_charged"]
 
@@ -28,8 +28,9 @@ class Purchase:
     unit : str
     price : float
         What it cost, a group's fee included where it was the first of its group; 0 where nothing was charged.
-    values : tuple of (str, float or None)
-        What it brought, by feature; None for a value that could not be had. In a session of a table cells, by column.
+    values : tuple of (str, cell)
+        What it brought, by feature, in a session of a table by column: a number, or the name of a category; None for a
+        value that is missing or could not be had.
     reason : str
         Why the model wanted it.
     charged : bool
@@ -229,7 +230,8 @@ class Session:
         price = self._sessions.price_of(unit, 0) if is_charged else 0.0
         reason, number = self._sessions.reason(0, unit), self.round_number
         self._sessions.tell_numbers(unit, [0], [numbers], absent, np.array([is_charged]))
-        bought = tuple((name, _plain(number)) for name, number in zip(names, numbers, strict=True))
+        told = [self._seller.named(*pair) for pair in zip(unit.features, numbers, strict=True)]
+        bought = tuple((name, plain_cell(cell)) for name, cell in zip(names, told, strict=True))
         self._purchases.append(Purchase(unit.name, price, bought, reason, is_charged, number))
         self._told.append(tuple(None if cell is None else number for cell, number in zip(cells, numbers, strict=True)))
 
@@ -353,7 +355,3 @@ def place_in_round(unit: Unit, asked: Sequence[Unit]) -> int:
         wanted = ", ".join(map(str, asked)) or "which is empty, as the model answers"
         raise ValueError(f"unit: expected one of this round ({wanted}), got {unit}")
     return asked.index(unit)
-
-
-def _plain(value: float) -> float | None:
-    return None if np.isnan(value) else value

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from ipforest._internal.feature_names import column_of
-from ipforest._internal.words import listed, number_of, some_of
+from ipforest._internal.words import category_name, listed, number_of, some_of
 from ipforest.costs import FeatureCosts, two_units
 from ipforest.ensemble.categories import places_among
 from ipforest.policy import Test, compared
@@ -21,6 +21,10 @@ from ipforest.walks import Purse
 from ipforest.walks.labels import label_places
 
 __all__ = ["Seller", "Unit"]
+
+
+MOST_NAMED = 12
+"""Of more categories, a reason names only some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +153,12 @@ class Seller:
         """Name the categories that go left, or the others where these are fewer."""
         names = self.categories.get(feature)
         if names is None:
-            return f"asks whether it is {listed(map(str, chosen))}"
-        inside = [str(name) for number, name in enumerate(names) if number in chosen]
-        outside = [str(name) for number, name in enumerate(names) if number not in chosen]
+            return f"asks whether it is {_one_of([*map(str, chosen)])}"
+        inside = [category_name(name) for number, name in enumerate(names) if number in chosen]
+        outside = [category_name(name) for number, name in enumerate(names) if number not in chosen]
         if not inside or not outside:
             return "asks whether it is missing"
-        return f"asks whether it is {listed(inside) if len(inside) <= len(outside) else f'not {listed(outside)}'}"
+        return f"asks whether it is {_one_of(inside) if len(inside) <= len(outside) else _none_of(outside)}"
 
     def named(self, column: int, number: Any) -> Any:
         """Give the category that has a number; other values as they are.
@@ -294,3 +298,13 @@ class Seller:
         if self.decision is not None:
             return np.asarray(self.classes[self.decision(outputs)])
         return np.asarray(self.classes[label_places(outputs, self.class_costs)])
+
+
+def _one_of(words: Sequence[str]) -> str:
+    return listed(words) if len(words) <= MOST_NAMED else f"one of {len(words)} categories ({some_of(words)})"
+
+
+def _none_of(words: Sequence[str]) -> str:
+    if len(words) > MOST_NAMED:
+        return f"none of {len(words)} categories ({some_of(words)})"
+    return f"neither {listed(words, 'nor')}" if len(words) > 1 else f"not {words[0]}"

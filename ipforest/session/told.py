@@ -18,6 +18,7 @@ from ipforest.session.seller import Unit
 __all__ = [
     "Known",
     "cells_of_unit",
+    "plain_cell",
     "require_column_order",
     "told_by_unit",
     "told_features",
@@ -176,3 +177,11 @@ def without_absent(values: npt.ArrayLike) -> tuple[Array, BoolArray]:
     if cells.dtype == object:
         absent = absent | np.asarray(np.frompyfunc(lambda cell: cell is None, 1, 1)(cells), dtype=bool)
     return (np.where(absent, np.nan, cells) if absent.any() else cells), absent
+
+
+def plain_cell(cell: Any) -> Any:
+    """Write a cell as a file holds it; None where it is missing, or an empty text."""
+    if pd.isna(cell) or cell == "":
+        return None
+    plain = cell.item() if isinstance(cell, np.generic) else cell
+    return plain if isinstance(plain, str | int | float) else str(plain)

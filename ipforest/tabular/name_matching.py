@@ -44,7 +44,11 @@ def matched_names(wanted: Iterable[str], present: Iterable[str]) -> dict[str, st
 
 
 def value_of(text: str) -> Hashable:
-    """Return what a label says, however a program writes it: 1 and 1.0 are one number, True and TRUE one truth."""
+    """Return what a label says, however a program writes it: 1 and 1.0 are one number, True and TRUE one truth.
+
+    Blanks around it say nothing.
+    """
+    text = text.strip()
     if NUMERAL.fullmatch(text):
         return Decimal(text)
     return text.lower() if text.lower() in TRUTHS else text

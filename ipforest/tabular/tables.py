@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -223,9 +223,9 @@ def numbers_of(
     return table
 
 
-def to_words(column: pd.Series) -> pd.Series:
-    """Write all missing cells of a column of text in one way, as empty."""
-    return column.mask(column.isin(MISSING), "")
+def to_words(column: pd.Series, known: Collection[str] = ()) -> pd.Series:
+    """Write all missing cells of a column of text in one way, as empty; known words such as NA are not missing."""
+    return column.mask(column.isin(set(MISSING).difference(known)), "")
 
 
 def has_names(table: pd.DataFrame) -> bool:

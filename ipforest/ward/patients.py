@@ -14,9 +14,6 @@ from ipforest.wrappers.typed_cells import TypedCells
 RESULT, ABSENT, MISSING_RESULT = "result", "absent", "missing"
 """What came of an order: a value; nothing, as it could not be had; nothing, though it was done and is charged."""
 
-NOTHING = {ABSENT: "?", MISSING_RESULT: "NA"}
-"""What is typed in the terminal for it."""
-
 MAX_NAME_LENGTH = 80
 
 Told: TypeAlias = Mapping[int, tuple[str, list[str]]]
@@ -162,8 +159,9 @@ class Ward:
             if state == RESULT and not any(text.strip() for text in texts):
                 continue
             try:
-                texts = [NOTHING[state]] * len(unit.features) if state in NOTHING else [text.strip() for text in texts]
-                read[unit] = self.columns.answer(unit, texts)
+                is_nothing, charged = state in (ABSENT, MISSING_RESULT), state == MISSING_RESULT
+                answer = self.columns.nothing(unit, charged=charged) if is_nothing else self.columns.answer(unit, texts)
+                read[unit] = answer
             except ValueError as problem:
                 problems[unit.index] = str(problem)
         if not read and not problems:

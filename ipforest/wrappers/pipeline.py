@@ -31,7 +31,7 @@ from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.estimator.whole_fits import whole_or_none
 from ipforest.session import Known, PredictsOnDemand, Seller, Session
-from ipforest.tabular.preprocessing import categories_of, source_columns
+from ipforest.tabular.preprocessing import categories_of, input_columns, source_columns
 from ipforest.tabular.word_columns import names_in_words
 from ipforest.wrappers.table_columns import (
     TableColumns,
@@ -458,6 +458,7 @@ class Parted(NamedTuple):
     def columns(self) -> dict[str, dict[str, Any]]:
         """List the columns of the table by name, each with its words and the cells that they stand for.
 
+        The words are those that an encoder knows, else those of the categories that are computed of the column alone.
         Columns of numbers have none, also where an encoder takes numbers for categories.
         """
         n = self.whole.n_features_in_
@@ -468,6 +469,10 @@ class Parted(NamedTuple):
         else:
             names = getattr(self.whole, "feature_names_in_", [f"column {place}" for place in range(n)])
             known = [*_words_of(self.preprocessing, names).values()]
+            for place, categories in self.buyer._seller().categories.items():
+                sources = input_columns(self.preprocessing, n)[[place]].indices
+                if sources.size == 1 and not known[sources[0]]:
+                    known[sources[0]] = categories
         return {str(name): {str(word): word for word in words} for name, words in zip(names, known, strict=True)}
 
     def in_columns(self) -> Any:

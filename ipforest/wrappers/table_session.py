@@ -23,6 +23,7 @@ from ipforest.session import (
     Unit,
     cells_of_unit,
     place_in_round,
+    plain_cell,
     require_charged,
     require_column_order,
     told_by_unit,
@@ -101,7 +102,7 @@ class TableSession:
             told[inner[unit]] = brought, is_had if charged is None else charged
         self._session.tell_units(told)
         for each in cells.values():
-            self._cells |= {self._columns.name(column): _plain(cell) for column, cell in each.items()}
+            self._cells |= {self._columns.name(column): plain_cell(cell) for column, cell in each.items()}
 
     @property
     def ledger(self) -> tuple[Purchase, ...]:
@@ -259,11 +260,3 @@ def _cells(told: Array, absent: BoolArray) -> list[Any]:
 def _of_table(columns: TableColumns, unit: Unit) -> Unit:
     """Return a unit with columns of the table as its features."""
     return Unit(unit.index, columns.named(unit.features), columns.of(unit.features))
-
-
-def _plain(cell: Any) -> Any:
-    """Write a cell as a file holds it; None where it is missing, or an empty text."""
-    if pd.isna(cell) or cell == "":
-        return None
-    plain = cell.item() if isinstance(cell, np.generic) else cell
-    return plain if isinstance(plain, str | int | float) else str(plain)

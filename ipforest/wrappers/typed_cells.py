@@ -30,6 +30,7 @@ class TypedCells:
     def __init__(self, model: Parted) -> None:
         self._words = model.columns()
         self._names = [*self._words]
+        self._others_are_missing = model.preprocessing is None
 
     def name(self, unit: Unit) -> str:
         """Name the columns that a unit brings."""
@@ -43,7 +44,7 @@ class TypedCells:
     def parted(self, unit: Unit, line: str) -> list[str]:
         """Part what was typed for a unit into a text for each column, with blanks between; perhaps quoted."""
         n = len(unit.features)
-        if n == 1 or line in MISSING:
+        if n == 1 or line.strip() in MISSING:
             return [line] * n
         try:
             texts = shlex.split(line)
@@ -59,7 +60,11 @@ class TypedCells:
     def answer(self, unit: Unit, texts: list[str]) -> tuple[dict[int, Any], bool]:
         """Read a text for each column of a unit: the cells, and whether any of them is charged."""
         cells = dict(zip(unit.features, map(self._cell, unit.features, texts), strict=True))
-        return cells, not set(texts) <= set(NOT_HAD)
+        return cells, not all(map(self._is_not_had, unit.features, texts))
+
+    def nothing(self, unit: Unit, *, charged: bool) -> tuple[dict[int, Any], bool]:
+        """Give the cells of a unit that brought nothing, charged as its values are missing or not to be had."""
+        return {column: self._gap(column, charged=charged) for column in unit.features}, charged
 
     def known(self, pairs: list[str]) -> dict[int, Any]:
         """Read ``NAME=VALUE`` pairs."""
@@ -76,17 +81,28 @@ class TypedCells:
         return typed
 
     def _cell(self, column: int, text: str) -> Any:
-        """Read a cell: a number or a known word; None where it could not be had, NaN where it is missing.
-
-        Either is the empty word where training had it.
-        """
-        name = self._names[column]
-        words = self._words[name]
-        if text in (*NOT_HAD, *MISSING):
-            return words.get("", None if text in NOT_HAD else np.nan)
+        """Read a cell: a number or a known word, which may be NA; None where it could not be had, NaN where missing."""
+        name, words, bare = self._names[column], self._words_of(column), text.strip()
+        if bare in MISSING and not self._is_word(column, text):
+            return self._gap(column, charged=bare not in NOT_HAD)
         if not words:
             return number_of(text, name)
         found = matched_labels([text], words)
         if not found:
-            raise ValueError(f"{name}: expected one of {some_of(words)}, or ? for none, got {text!r}")
+            mark = next(each for each in MISSING if each not in (*NOT_HAD, *words))
+            others = f"{mark} for another word, " if self._others_are_missing else ""
+            raise ValueError(f"{name}: expected one of {some_of(words)}, {others}or ? for none, got {bare!r}")
         return words[found[text]]
+
+    def _words_of(self, column: int) -> dict[str, Any]:
+        return self._words[self._names[column]]
+
+    def _is_word(self, column: int, text: str) -> bool:
+        return text.strip() != "" and not self._words_of(column).keys().isdisjoint((text, text.strip()))
+
+    def _is_not_had(self, column: int, text: str) -> bool:
+        return text.strip() in NOT_HAD and not self._is_word(column, text)
+
+    def _gap(self, column: int, *, charged: bool) -> Any:
+        """Return None for what could not be had, NaN for what is missing; the empty word where training had it."""
+        return self._words_of(column).get("", np.nan if charged else None)

@@ -356,6 +356,17 @@ def test_c_is_the_estimator_on_ten_thousand_rows_at_every_budget(tmp_path: Path)
     assert len(costs) > 1
 
 
+def test_c_of_trees_that_alone_decide_has_the_names_of_their_categories() -> None:
+    words = np.random.default_rng(0).choice(['say "x"', "Köln", "y"], 200)
+    table = pd.DataFrame({"w": pd.Categorical(words)})
+    boosting = HistGradientBoostingClassifier(max_iter=2, categorical_features="from_dtype").fit(table, words == "y")
+    model = BudgetPrune(boosting).fit(table, words == "y")
+    assert not model.decides_by
+    source = write(model, "c")
+    assert 'model_categories[] = {"K\\303\\266ln", "say \\042x\\042", "y"};' in source
+    assert "trees_predict" in write(model.to_trees(), "c")
+
+
 def rows_with_gaps(n: int) -> Any:
     """Draw examples like those of irises, some with values exactly at those of training, and gaps."""
     rng = np.random.default_rng(2)

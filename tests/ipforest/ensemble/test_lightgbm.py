@@ -11,6 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
+from ipforest import BoostGrowth, BoostSearch, BudgetBoost
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import read, write
 from ipforest.stopping import EarlyExit
@@ -122,6 +123,20 @@ def test_words_are_those_of_training_in_whatever_order_the_frame_has_them() -> N
     np.testing.assert_array_equal(trees.predict_proba(numbers), model.predict_proba(frame))
     with pytest.raises(TypeError, match=r"^X: expected numbers, got Timestamp.* in column 'a b'"):
         trees.predict(frame.assign(**{"a b": pd.Timestamp("2026-01-01")}).astype({"a b": object}))
+
+
+@pytest.mark.parametrize("names", [["low", "middle", "high"], [10, 20, 30]])
+def test_words_of_an_estimator_are_those_of_the_booster_in_whatever_order(names: list[Any]) -> None:
+    codes = np.random.default_rng(0).integers(3, size=400)
+    frame = pd.DataFrame({"n": codes % 2 + 0.0, "c": pd.Categorical.from_codes(codes, names)})
+    growth, search = BoostGrowth(max_leaf_nodes=4), BoostSearch(n_lambdas=1, n_prunings=1)
+    model = BudgetBoost(5, growth=growth, search=search, random_state=0).fit(frame, codes == 1)
+    assert not model.decides_by
+    booster = write(model, "lightgbm")
+    for order in (names, names[::-1]):
+        examples = frame.assign(c=frame["c"].cat.set_categories(order))
+        np.testing.assert_allclose(booster.predict(examples), model.predict_proba(frame)[:, 1], rtol=1e-12)
+        np.testing.assert_allclose(read(booster).predict_proba(examples), model.predict_proba(frame), rtol=1e-12)
 
 
 @pytest.mark.parametrize("names", [["low", "middle", "high"], [10, 20, 30]])

@@ -98,6 +98,8 @@ def test_sessions_take_names_and_pay_what_cost_says(fitted: tuple[Any, pd.DataFr
         assert (session.paid, session.answer) == (costs[row], labels[row])
     resumed = model.resume(session.to_json())
     assert (resumed.answer, resumed.paid) == (session.answer, session.paid)
+    brought = dict(cell for line in session.ledger for cell in line.values)
+    assert brought == {name: None if pd.isna(X[name][row]) else X[name][row] for name in brought}
     demand = model.predict_on_demand(lambda unit, rows: X.iloc[rows, unit.features[0]].to_numpy(), len(X))
     np.testing.assert_array_equal(demand.predictions, labels)
     free = model.session({"colour": "blue"})

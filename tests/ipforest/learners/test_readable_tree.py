@@ -1,8 +1,11 @@
 """A tree in place of a model: within its limits on every example, and honest about what it loses."""
 
+import json
+import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -10,7 +13,18 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeClassifier
 
-from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetPrune, EarlyExit, FeatureCosts, Forest
+from ipforest import (
+    BoostGrowth,
+    BoostSearch,
+    BudgetBoost,
+    BudgetBoostRegressor,
+    BudgetPrune,
+    EarlyExit,
+    FeatureCosts,
+    Forest,
+)
+from ipforest.deployment.reader import Model
+from ipforest.ensemble import write
 from ipforest.learners import ReadableTree
 from ipforest.policy import TreesInOrder
 from ipforest.rules import read_rules
@@ -121,8 +135,6 @@ def test_a_model_that_always_says_the_same_has_a_tree_that_knows_all_classes() -
 
 
 def test_categories_are_asked_for_by_name() -> None:
-    import pandas as pd
-
     table = pd.DataFrame({"pain": pd.Categorical(RNG.choice(["none", "mild", "strong"], 300)), "age": X[:, 0]})
     ill = (table.pain == "strong") & (table.age > 1)
     boosted = BudgetBoost(
@@ -134,6 +146,32 @@ def test_categories_are_asked_for_by_name() -> None:
     session = tree.session({"age": 8.0})
     session.tell("strong")
     assert session.answer is np.True_
+
+
+@pytest.mark.parametrize("kind", ["two classes", "three classes", "numbers"])
+def test_a_tree_asks_for_some_words_whatever_their_order(kind: str) -> None:
+    """Words in the order of the alphabet tell nothing: one test parts them, and rare ones go where missing ones go."""
+    words = np.random.default_rng(0).choice([f"w{place:02}" for place in range(40)], 2000)
+    words[:3] = "few"
+    warm = pd.Series(words).str[-1].isin([*"1359"]).to_numpy()
+    answers = {"two classes": warm, "three classes": warm + 2 * (words < "w10"), "numbers": warm * 9.0}[kind]
+    table = pd.DataFrame({"word": pd.Categorical(words), "noise": np.random.default_rng(1).normal(size=2000)})
+    boost = BudgetBoostRegressor if kind == "numbers" else BudgetBoost
+    search = BoostSearch(n_lambdas=1, n_prunings=1)
+    inner = boost(10, growth=BoostGrowth(max_leaf_nodes=4), search=search, random_state=0).fit(table, answers)
+    tree = ReadableTree(inner, max_depth=3, random_state=0).fit(table, answers)
+    assert tree.score(table, answers) > 0.97
+    rare, missing = (table[:1].assign(word=pd.Categorical([word])) for word in ("few", None))
+    assert tree.predict(rare) == tree.predict(missing) == tree.predict(table[:1])
+    rules = read_rules(tree, table, answers)
+    assert rules.is_exact
+    assert rules.agreement(tree, table) == 1
+    if kind == "two classes":
+        assert rules.to_text(width=9999).count("w01") == 1
+    reader = Model(json.loads(write(tree, "json")))
+    for row in range(60):
+        assert reader.predict_one(table.iloc[row].tolist().__getitem__).label == pytest.approx(tree.predict(table)[row])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(tree)).at_budget(1).predict(table), tree.predict(table))
 
 
 def test_regression() -> None:

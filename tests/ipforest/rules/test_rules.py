@@ -1,5 +1,6 @@
 """Rules are what the model does: orders, answers and costs, example by example, and never more is claimed."""
 
+import re
 from collections import defaultdict
 from dataclasses import replace
 from itertools import product
@@ -254,6 +255,41 @@ def test_what_is_missing_or_not_is_told_without_doubt() -> None:
     model = BudgetForest(1, search=search, random_state=0, categorical_features="from_dtype").fit(table, ill)
     text = read_rules(model, table).to_text(width=500)
     assert "- if hat is not blue, and coat is missing or not red: answer True" in text
+
+
+@pytest.mark.parametrize("often", ["amber", ""])
+def test_the_words_of_a_tree_say_where_other_words_go(often: str) -> None:
+    """What training did not have is missing, which goes where most examples go: a few names may be the others."""
+    coats = [often, "blue", "not red", "Graz, Linz", "e"]
+    words = np.random.default_rng(0).choice(coats, 400, p=[0.6, 0.1, 0.1, 0.1, 0.1])
+    table, ill = pd.DataFrame({"coat": pd.Categorical(words)}), words == often
+    boosting = HistGradientBoostingClassifier(max_iter=1, max_leaf_nodes=2, categorical_features="from_dtype")
+    model = BudgetPrune(boosting.fit(table, ill), random_state=0).fit(table, ill)
+    rules = read_rules(model, table)
+    name = often or '""'
+    told = {sentence.when for depth, _, sentence in rules.sentences() if depth}
+    assert told == {f"if coat is {name} or missing", f"if coat is neither {name} nor missing"}
+    others = pd.DataFrame({"coat": pd.Categorical(["unknown", "e", None])})
+    np.testing.assert_array_equal(rules.predict(others), model.predict(others))
+    assert rules.cost_of(others).min() == 1
+    limits = [Condition(0, among=some, missing=gaps) for some in (tuple(range(5)), ()) for gaps in (False, True)]
+    told_of = [one.in_words(rules.seller).removeprefix("coat is ") for one in limits]
+    assert told_of == ["not missing", "anything", "none of them", "missing"]
+
+
+def test_long_lists_of_words_are_told_once() -> None:
+    words = np.random.default_rng(0).choice([f"word {place}" for place in range(60)], 3000)
+    table = pd.DataFrame({"word": pd.Categorical(words), "number": np.arange(3000) % 7})
+    ill = (pd.Series(words).str[-1] < "5") & (table.number > 2)
+    boosting = HistGradientBoostingClassifier(max_iter=1, max_leaf_nodes=6, categorical_features="from_dtype")
+    model = BudgetPrune(boosting.fit(table, ill), random_state=0).fit(table, ill)
+    text = read_rules(model, table).to_text(width=2000)
+    assert len(re.findall(r"word \d+", text)) < 60
+    assert "- otherwise: " in text
+    session = model.session({"number": 5})
+    assert session.reason == (
+        "tree 1 of 1 asks whether it is one of 30 categories (word 0, word 1, word 10, word 11, word 12, word 13, ...)"
+    )
 
 
 def test_missing_values_are_told_where_training_knew_them() -> None:

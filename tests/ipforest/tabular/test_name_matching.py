@@ -15,6 +15,11 @@ from ipforest.tabular.name_matching import matched_labels
         (["1.00"], ["1", "1.0"], {}),
         (["7", "1E1", "yes"], ["007", "10", "Yes"], {}),
         (["None"], [None, 0], {"None": None}),
+        (
+            ["Private", "Bonn", "5"],
+            [" Private", "Bonn", "Bonn ", " 5 "],
+            {"Private": " Private", "Bonn": "Bonn", "5": " 5 "},
+        ),
     ],
 )
 def test_a_text_is_the_only_label_that_says_the_same(texts, labels, expected) -> None:
