@@ -26,7 +26,6 @@ from ipforest.estimator.inner_weights import weights_as_inside
 from ipforest.estimator.model import trying_budgets
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.estimator.whole_fits import whole_or_none
-from ipforest.growing.splitting import FEW_CATEGORIES, RARE
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.policy import TreesInOrder
@@ -303,14 +302,13 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
 
 
 def ranks_of(encoder: TargetEncoder, column: Array, n_categories: int, answers: Array) -> IntArray:
-    """Rank the categories of a column by the answers of its examples; -1 for those that too few have; see `RARE`.
+    """Rank the categories of a column by the answers of its examples; -1 for those that none has.
 
     Of several classes the order is that of the first principal component of their shares (Coppersmith, Hong and Hosking
     1999, Partitioning nominal attributes in decision trees).
     """
     known = (column >= 0) & (column < n_categories)
-    found, counts = np.unique(column[known].astype(np.int64), return_counts=True)
-    present = found[counts >= (RARE if found.size > FEW_CATEGORIES else 0)]
+    present = np.unique(column[known].astype(np.int64))
     ranks = np.full(n_categories, -1, dtype=np.int64)
     if not present.size:
         return ranks
