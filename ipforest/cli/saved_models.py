@@ -170,7 +170,9 @@ def _examples(cells: pd.DataFrame, path: str, model: Parted, form: CsvFormat) ->
         column = to_words(table[name], words[name])
         word_of = matched_labels(column.unique().tolist(), words[name])
         _note_unknown(column, word_of, words[name], path)
-        cells = [words[name][word_of[cell]] if cell in word_of else cell or np.nan for cell in column.tolist()]
+        cell_of = {} if model.preprocessing is None else {cell: cell for cell in column.unique() if cell}
+        cell_of |= {cell: words[name][word] for cell, word in word_of.items()}
+        cells = [cell_of.get(cell, np.nan) for cell in column.tolist()]
         parts.append(pd.Series(cells, table.index, dtype=object, name=name))
     nothing = float("nan") if get_tags(model.buyer).input_tags.allow_nan else 0.0
     fillers = {name: next(iter(words[name].values())) if name in words else nothing for name in absent}

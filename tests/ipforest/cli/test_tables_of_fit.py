@@ -199,6 +199,9 @@ def test_words_are_categories_of_what_grows_with_prices(clinic, capsys, estimato
     assert answers == model.predict_proba(table)[:, 0].tolist()
     assert answers[3] == answers[4]
     assert answers[0] > max(answers[1:])
+    table.assign(**{"blood type": ["C", "D", "E", "F", "G"]}).to_csv(clinic / "new.csv", index=False)
+    assert main(["predict", "--model", str(clinic / "model"), "--csv", str(clinic / "new.csv"), "--json"]) == 0
+    assert {answer["probability_=ill"] for answer in json.loads(capsys.readouterr().out)} == {answers[4]}
 
 
 @pytest.mark.parametrize(
