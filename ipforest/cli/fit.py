@@ -8,7 +8,6 @@ import warnings
 from dataclasses import asdict
 from fractions import Fraction
 from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -21,6 +20,7 @@ from ipforest.cli.options import (
     Arguments,
     Parser,
     exact_number,
+    format_of_prices,
     made_directory,
     make_kernels_ready,
     new_table,
@@ -113,7 +113,8 @@ def run(options: Arguments) -> int:
     _check_options(options)
     with warnings_as_notes():
         X, y, columns, costs = read_table(options)
-    untrained = _untrained(options, budget, _class_costs(options, y))
+        class_costs = _class_costs(options, y)
+    untrained = _untrained(options, budget, class_costs)
     if options.dry_run:
         _print_reading(columns, costs, options)
         return DONE
@@ -213,12 +214,12 @@ def _class_costs(options: Arguments, y: pd.Series) -> dict[str, dict[str, float]
     """Read what mistakes cost, by the names of the classes, of which training may see fewer."""
     import numpy as np
 
-    from ipforest.choosing.class_costs import read_class_costs
+    from ipforest.choosing.class_costs import class_costs_of_file
 
     if options.class_costs is None:
         return None
     classes = np.unique(y)
-    matrix = read_class_costs(Path(options.class_costs), classes)
+    matrix = class_costs_of_file(options.class_costs, classes, format_of_prices(options, options.class_costs))
     return {true: dict(zip(classes, row, strict=True)) for true, row in zip(classes, matrix.tolist(), strict=True)}
 
 

@@ -208,10 +208,10 @@ def test_class_costs_are_read_once_and_by_name(tmp_path, monkeypatch) -> None:
     (tmp_path / "costs.csv").write_text("true,well,ill\nill,5,0\nwell,0,1\n")
     read = []
     named = class_costs.read_class_cost_file
-    monkeypatch.setattr(class_costs, "read_class_cost_file", lambda path: read.append(path) or named(path))
+    monkeypatch.setattr(class_costs, "read_class_cost_file", lambda path, form: read.append(path) or named(path, form))
     options = ["--csv", tmp_path / "t.csv", "--target", "y", "--class-costs", tmp_path / "costs.csv", "--trees", "2"]
     assert main(["fit", *map(str, [*options, "--budget", "1", "--out", tmp_path])]) == 0
-    assert read == [tmp_path / "costs.csv"]
+    assert read == [str(tmp_path / "costs.csv")]
     expected = {"ill": {"ill": 0, "well": 5}, "well": {"ill": 1, "well": 0}}
     assert load_model(tmp_path / "model.skops").class_costs == expected
 
@@ -337,6 +337,18 @@ def test_a_price_list_may_have_another_encoding_than_the_table(tmp_path, capsys)
         said = capsys.readouterr()
         assert code == 0, said.err
         assert ["Hämoglobin", "3.2"] in [line.split() for line in said.out.splitlines()]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_class_costs_may_have_another_encoding_than_the_table(tmp_path, capsys, encoding) -> None:
+    (tmp_path / "t.csv").write_bytes(("a,y\n" + "1,fällig\n2,bezahlt\n3,bezahlt\n" * 8).encode("cp1252"))
+    (tmp_path / "costs.csv").write_bytes(";bezahlt;fällig\nfällig;2,5;0\nbezahlt;0;1\n".encode(encoding))
+    files = ["--csv", tmp_path / "t.csv", "--class-costs", tmp_path / "costs.csv", "--out", tmp_path]
+    options = ["--target", "y", "--encoding", "cp1252", "--budget", "1", "--trees", "2"]
+    assert main(["fit", *map(str, files), *options]) == 0
+    assert "costs.csv: bezahlt read as numbers with a decimal comma\n" in capsys.readouterr().err
+    expected = {"fällig": {"fällig": 0, "bezahlt": 2.5}, "bezahlt": {"fällig": 1, "bezahlt": 0}}
+    assert load_model(tmp_path / "model.skops").class_costs == expected
 
 
 @pytest.mark.parametrize("identifier", [[], ["--drop", "case id"]])
