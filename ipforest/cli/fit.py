@@ -315,6 +315,7 @@ def _report(model: Any, compared: Any, X: pd.DataFrame, y: pd.Series, names: lis
         "rows_held_out": len(X),
         "measure": "error" if is_classifier(bought) else "1 - R2",
         "bought": [asdict(line) for line in purchases(bought.acquired(columns), bought.costs_, names)],
+        "wanted": sorted(parted(model).wanted(), key=names.index),
     }
     if is_pruned:
         report["gap"] = float(bought.gap_)
@@ -347,12 +348,14 @@ def _bill(report: dict[str, Any]) -> Table:
 def _verdict(report: dict[str, Any], options: Arguments, costs: FeatureCosts) -> str:
     from ipforest._internal.feature_names import some_names
 
-    left_out = report.get("left_out", [])
+    left_out, wanted = report.get("left_out", []), report["wanted"]
     idle = [line["name"] for line in report["bought"] if line["share"] == 0 and line["name"] not in left_out]
-    not_bought = "Not bought within the budget" if report["budget"] else "Not needed"
-    unused = f"{not_bought}: {some_names(idle, MAX_IDLE_SHOWN)}.\n" if idle else ""
-    if left_out:
-        unused += f"Left out, as one example alone pays more than the budget: {some_names(left_out, MAX_IDLE_SHOWN)}.\n"
+    reasons = {
+        "Not bought within the budget" if report["budget"] else "Not needed": [x for x in idle if x not in wanted],
+        "For none of these rows, but perhaps for others": [x for x in idle if x in wanted],
+        "Left out, as one example alone pays more than the budget": left_out,
+    }
+    unused = "".join(f"{why}: {some_names(names, MAX_IDLE_SHOWN)}.\n" for why, names in reasons.items() if names)
     proof = ""
     ending, otherwise = "_without_budget", "without a budget"
     if "gap" in report:

@@ -31,7 +31,7 @@ from ipforest.estimator.predicting import Answers
 from ipforest.estimator.tags import AroundEstimator
 from ipforest.estimator.whole_fits import whole_or_none
 from ipforest.session import Known, PredictsOnDemand, Seller, Session
-from ipforest.tabular.preprocessing import categories_of, source_columns
+from ipforest.tabular.preprocessing import categories_of, input_columns, source_columns
 from ipforest.tabular.word_columns import names_in_words
 from ipforest.wrappers.table_columns import (
     TableColumns,
@@ -469,6 +469,12 @@ class Parted(NamedTuple):
             names = getattr(self.whole, "feature_names_in_", [f"column {place}" for place in range(n)])
             known = [*_words_of(self.preprocessing, names).values()]
         return {str(name): {str(word): word for word in words} for name, words in zip(names, known, strict=True)}
+
+    def wanted(self) -> set[str]:
+        """Find the columns of the table that predictions may need: all, where columns are computed from several."""
+        names = [str(name) for name in self.whole.feature_names_in_]
+        inputs = input_columns(self.preprocessing, len(names))[self.buyer.policy().features]
+        return {names[column] for column in inputs.indices.tolist()}
 
     def in_columns(self) -> Any:
         """Return a model whose sessions are about the columns of the table: the whole, a `Pipeline` as one of ours.

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from pandas import DataFrame
 from rich.table import Table
 
 from ipforest import (
@@ -391,3 +392,22 @@ def test_a_column_beyond_the_budget_is_left_out_and_the_forest_of_all_compared_w
     out, err = capsys.readouterr()
     assert "--estimator" not in out
     assert "the cheapest feature that is not free costs 1\n" in err
+
+
+def test_a_column_that_no_held_out_row_buys_is_not_said_to_be_dispensable(tmp_path, capsys) -> None:
+    rng = np.random.default_rng(0)
+    rare = np.arange(200) % 25 == 0
+    a, b = rng.integers(0, 2, (2, 200))
+    y = np.where(rare, b, a)
+    table = DataFrame(
+        {"kind": np.where(rare, "rare", "usual"), "usually": a, "rarely": b * rare, "constant": 1, "y": y}
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ["--csv", tmp_path / "t.csv", "--target", "y", "--test-share", "0.05", "--out", tmp_path]
+    assert main(["fit", *map(str, options), "--trees", "1", "--seed", "1", "--budget", "2.5"]) == 0
+    told = "Not bought within the budget: constant.\nFor none of these rows, but perhaps for others: rarely.\n"
+    assert told in capsys.readouterr().out
+    assert json.loads((tmp_path / "report.json").read_text())["wanted"] == ["kind", "usually", "rarely"]
+    for absent, code in (("constant", 0), ("rarely", 2)):
+        table.drop(columns=absent).to_csv(tmp_path / "new.csv", index=False)
+        assert main(["predict", "--model", str(tmp_path), "--csv", str(tmp_path / "new.csv")]) == code
