@@ -166,7 +166,7 @@ def _examples(cells: pd.DataFrame, path: str, model: Parted, form: CsvFormat) ->
     table = select_columns(cells, [name for name in names if name not in absent], path)
     words = {name: known for name, known in model.columns().items() if known}
     parts = [numbers_of(table[[name for name in table if name not in words]], path, form, of_features=True)]
-    for name in words.keys() - absent:
+    for name in (name for name in words if name not in absent):
         column = to_words(table[name])
         word_of = matched_labels(column.unique().tolist(), words[name])
         _note_unknown(column, word_of, words[name], path)

@@ -411,3 +411,18 @@ def test_a_column_that_no_held_out_row_buys_is_not_said_to_be_dispensable(tmp_pa
     for absent, code in (("constant", 0), ("rarely", 2)):
         table.drop(columns=absent).to_csv(tmp_path / "new.csv", index=False)
         assert main(["predict", "--model", str(tmp_path), "--csv", str(tmp_path / "new.csv")]) == code
+
+
+def test_unknown_words_are_told_column_by_column_and_words_with_commas_apart(tmp_path, capsys) -> None:
+    names = [f"colour {letter}" for letter in "hfdbgeca"]
+    words = np.random.default_rng(0).choice(["grey", "grey, green"], (60, len(names)))
+    table = DataFrame(words, columns=names).assign(y=words[:, 0] == "grey")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    files = ["--csv", str(tmp_path / "t.csv"), "--out", str(tmp_path / "model")]
+    assert main(["fit", *files, "--target", "y", "--budget", "9", "--trees", "2"]) == 0
+    table.replace("grey", "green, grey").to_csv(tmp_path / "new.csv", index=False)
+    capsys.readouterr()
+    assert main(["predict", "--model", str(tmp_path / "model"), "--csv", str(tmp_path / "new.csv")]) == 0
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.split(", column ")[1].split(":")[0] for note in notes] == names
+    assert all("such as 'green, grey' in" in note and "seen grey, 'grey, green'" in note for note in notes)
