@@ -141,8 +141,7 @@ def add_format_options(command: Any) -> None:
     command.add_argument(
         "--encoding",
         metavar="E",
-        help="encoding of the table, such as cp1252, and of prices, also of mistakes, that are not UTF-8 (default: "
-        "UTF-8 or UTF-16)",
+        help="encoding of the table, such as cp1252, and of prices that are not UTF-8 (default: UTF-8 or UTF-16)",
     )
 
 
