@@ -16,8 +16,14 @@ MOST_SHOWN = 60
 
 
 def some_of(words: Iterable[object]) -> str:
-    """List words for a message, as many whole ones as fit, without the empty one."""
-    texts = [shorten(str(word), MOST_SHOWN, placeholder=" ...") for word in words if str(word)]
+    """List words for a message, as many whole ones as fit, without the empty one.
+
+    >>> some_of(["grey", "", "grey, green"])
+    "grey, 'grey, green'"
+    """
+    texts = [shorten(text, MOST_SHOWN, placeholder=" ...") for text in map(str, words) if text]
+    if len(texts) > 1:
+        texts = [repr(text) if "," in text else text for text in texts]
     n_fitting = sum(end <= MOST_SHOWN for end in accumulate(len(text) + len(", ") for text in texts))
     return ", ".join(texts if len(", ".join(texts)) <= MOST_SHOWN else [*texts[: max(n_fitting, 1)], "..."])
 

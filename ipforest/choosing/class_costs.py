@@ -11,12 +11,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray, one_line, places_in
+from ipforest._internal.delimited import RECOGNISED, CsvFormat
 from ipforest._internal.feature_names import column_labels, in_pandas
 from ipforest._internal.json_text import read_json
 from ipforest.walks.labels import label_places
 
 __all__ = [
     "TOTAL_COST",
+    "class_costs_of_file",
     "costs_of",
     "label_losses",
     "price_of_a_mistake",
@@ -52,7 +54,7 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
         Another shape, costs that are not finite numbers >= 0, a class that is unknown or left out.
     """
     if isinstance(class_costs, Path) or (isinstance(class_costs, str) and Path(class_costs).is_file()):
-        return _of_file(class_costs, classes)
+        return class_costs_of_file(class_costs, classes)
     if not isinstance(class_costs, pd.DataFrame) and column_labels(class_costs) is not None:
         class_costs = _with_rows_named(in_pandas(class_costs))
     if isinstance(class_costs, Mapping):
@@ -69,8 +71,9 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
     return matrix
 
 
-def _of_file(path: str | Path, classes: Array) -> FloatArray:
-    named = read_class_cost_file(path)
+def class_costs_of_file(path: str | Path, classes: Array, form: CsvFormat = RECOGNISED) -> FloatArray:
+    """Read class costs from a file as a matrix; see `read_class_cost_file` and `read_class_costs`."""
+    named = read_class_cost_file(path, form)
     try:
         return read_class_costs(named, classes)
     except ValueError as problem:
@@ -130,7 +133,7 @@ def _place(name: Any, classes: Array) -> int:
     return texts.index(found[str(name)])
 
 
-def read_class_cost_file(path: str | Path) -> dict[str, dict[str, float]]:
+def read_class_cost_file(path: str | Path, form: CsvFormat = RECOGNISED) -> dict[str, dict[str, float]]:
     """Read class costs from a file as the mapping that `read_class_costs` takes.
 
     Parameters
@@ -138,6 +141,8 @@ def read_class_cost_file(path: str | Path) -> dict[str, dict[str, float]]:
     path : path
         ``.json``: ``{true: {predicted: cost}}``. Else a table with a header: true classes in the first column, a column
         for each predicted class.
+    form : CsvFormat
+        How a table is written, as far as it is known.
 
     Raises
     ------
@@ -157,13 +162,13 @@ def read_class_cost_file(path: str | Path) -> dict[str, dict[str, float]]:
         if not isinstance(content, dict):
             raise ValueError(f"{source}: expected {{true: {{predicted: cost}}}}, got {type(content).__name__}")
         return content
-    cells = read_cells(source)
+    cells = read_cells(source, form=form)
     if cells.shape[1] < 2:
         raise ValueError(
             f"{source}: expected true classes in the first column and a column for each predicted, got one"
         )
     try:
-        numbers = numbers_of(cells.iloc[:, 1:], str(source)).to_numpy(dtype=np.float64)
+        numbers = numbers_of(cells.iloc[:, 1:], str(source), form).to_numpy(dtype=np.float64)
     except ValueError as problem:
         meant = "the first column names true classes, and each other one holds what predicting its class costs"
         raise ValueError(f"{problem}; {meant}") from None

@@ -8,7 +8,6 @@ import warnings
 from dataclasses import asdict
 from fractions import Fraction
 from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -21,6 +20,7 @@ from ipforest.cli.options import (
     Arguments,
     Parser,
     exact_number,
+    format_of_prices,
     made_directory,
     make_kernels_ready,
     new_table,
@@ -113,7 +113,8 @@ def run(options: Arguments) -> int:
     _check_options(options)
     with warnings_as_notes():
         X, y, columns, costs = read_table(options)
-    untrained = _untrained(options, budget, _class_costs(options, y))
+        class_costs = _class_costs(options, y)
+    untrained = _untrained(options, budget, class_costs)
     if options.dry_run:
         _print_reading(columns, costs, options)
         return DONE
@@ -213,12 +214,12 @@ def _class_costs(options: Arguments, y: pd.Series) -> dict[str, dict[str, float]
     """Read what mistakes cost, by the names of the classes, of which training may see fewer."""
     import numpy as np
 
-    from ipforest.choosing.class_costs import read_class_costs
+    from ipforest.choosing.class_costs import class_costs_of_file
 
     if options.class_costs is None:
         return None
     classes = np.unique(y)
-    matrix = read_class_costs(Path(options.class_costs), classes)
+    matrix = class_costs_of_file(options.class_costs, classes, format_of_prices(options, options.class_costs))
     return {true: dict(zip(classes, row, strict=True)) for true, row in zip(classes, matrix.tolist(), strict=True)}
 
 
@@ -326,6 +327,7 @@ def _report(model: Any, compared: Any, X: pd.DataFrame, y: pd.Series, names: lis
         "rows_held_out": len(X),
         "measure": "error" if is_classifier(bought) else "1 - R2",
         "bought": [asdict(line) for line in purchases(bought.acquired(columns), bought.costs_, names)],
+        "wanted": sorted(parted(model).wanted(), key=names.index),
     }
     if is_pruned:
         report["gap"] = float(bought.gap_)
@@ -358,12 +360,14 @@ def _bill(report: dict[str, Any]) -> Table:
 def _verdict(report: dict[str, Any], options: Arguments, costs: FeatureCosts) -> str:
     from ipforest._internal.feature_names import some_names
 
-    left_out = report.get("left_out", [])
+    left_out, wanted = report.get("left_out", []), report["wanted"]
     idle = [line["name"] for line in report["bought"] if line["share"] == 0 and line["name"] not in left_out]
-    not_bought = "Not bought within the budget" if report["budget"] else "Not needed"
-    unused = f"{not_bought}: {some_names(idle, MAX_IDLE_SHOWN)}.\n" if idle else ""
-    if left_out:
-        unused += f"Left out, as one example alone pays more than the budget: {some_names(left_out, MAX_IDLE_SHOWN)}.\n"
+    reasons = {
+        "Not bought within the budget" if report["budget"] else "Not needed": [x for x in idle if x not in wanted],
+        "For none of these rows, but perhaps for others": [x for x in idle if x in wanted],
+        "Left out, as one example alone pays more than the budget": left_out,
+    }
+    unused = "".join(f"{why}: {some_names(names, MAX_IDLE_SHOWN)}.\n" for why, names in reasons.items() if names)
     proof = ""
     ending, otherwise = "_without_budget", "without a budget"
     if "gap" in report:

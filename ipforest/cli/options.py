@@ -156,14 +156,19 @@ def table_format(options: Arguments) -> CsvFormat:
         raise ValueError(f"--{str(problem).replace('separator', 'sep', 1)}") from None  # the option, not the parameter
 
 
-def read_price_list(options: Arguments) -> PriceList:
-    """Read the file of prices, and say which groups have one feature."""
+def format_of_prices(options: Arguments, file: str) -> CsvFormat:
+    """Return how a file of prices is written, which the table need not be: its encoding is for those not in UTF-8."""
     from ipforest._internal.delimited import is_utf8
-    from ipforest.tabular.price_lists import read_prices
     from ipforest.tabular.tables import CsvFormat
 
-    encoding = None if is_utf8(Path(options.prices)) else options.encoding  # the table may be written in another way
-    prices = read_prices(options.prices, CsvFormat(encoding=encoding))
+    return CsvFormat(encoding=None if is_utf8(Path(file)) else options.encoding)
+
+
+def read_price_list(options: Arguments) -> PriceList:
+    """Read the file of prices, and say which groups have one feature."""
+    from ipforest.tabular.price_lists import read_prices
+
+    prices = read_prices(options.prices, format_of_prices(options, options.prices))
     for group in prices.lone_groups:
         print_note(f"{options.prices}: group {group!r} has one feature, so that its fee is always paid with it")
     return prices

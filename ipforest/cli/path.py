@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 UNFINISHED = "path.unfinished.npz"
 """The search on disk while it runs: the command goes on from it."""
 
+LARGE = 1e6
+"""Errors and costs from here on, as squared errors may be, are written without decimal places."""
+
 DESCRIPTION = (
     "Compute error and cost of the optimal prunings for every lambda. With --out, a command that was interrupted "
     "or killed goes on where it stopped when it is run again."
@@ -109,8 +112,13 @@ def _path_table(path: PruningPath, n_rows: int, currency: str) -> Table:
             table.add_row(
                 plain(ends[index]),
                 plain(ends[index + 1]),
-                f"{float(path.errors[index]):.4f}",
-                f"{float(path.costs[index]):.4f}",
+                _shown(float(path.errors[index])),
+                _shown(float(path.costs[index])),
                 str(path.pruning_at(index).n_kept),
             )
     return table
+
+
+def _shown(value: float) -> str:
+    """Write an error or a cost; a large one with four places would be folded."""
+    return f"{value:.4f}" if value < LARGE else plain(value, 6)

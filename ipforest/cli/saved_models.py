@@ -160,13 +160,13 @@ def _examples(cells: pd.DataFrame, path: str, model: Parted, form: CsvFormat) ->
         raise ValueError("--model: expected a model that was fitted to named columns, got one without names")
     absent = set(names) - matched_names(names, cells.columns).keys()
     if absent:
-        absent -= _wanted(model)
+        absent -= model.wanted()
     if absent:
         print_note(f"{path}: no column {', '.join(sorted(absent))}, which the model never buys")
     table = select_columns(cells, [name for name in names if name not in absent], path)
     words = {name: known for name, known in model.columns().items() if known}
     parts = [numbers_of(table[[name for name in table if name not in words]], path, form, of_features=True)]
-    for name in words.keys() - absent:
+    for name in (name for name in words if name not in absent):
         column = to_words(table[name], words[name])
         word_of = matched_labels(column.unique().tolist(), words[name])
         _note_unknown(column, word_of, words[name], path)
@@ -178,15 +178,6 @@ def _examples(cells: pd.DataFrame, path: str, model: Parted, form: CsvFormat) ->
     fillers = {name: next(iter(words[name].values())) if name in words else nothing for name in absent}
     parts += [pd.Series(filler, table.index, name=name) for name, filler in fillers.items()]
     return pd.concat(parts, axis=1)[list(names)]
-
-
-def _wanted(model: Parted) -> set[str]:
-    """Find the columns of the table that predictions may need: all, where columns are computed from several."""
-    from ipforest.tabular.preprocessing import input_columns
-
-    names = [str(name) for name in model.whole.feature_names_in_]
-    inputs = input_columns(model.preprocessing, len(names))[model.buyer.policy().features]
-    return {names[column] for column in inputs.indices.tolist()}
 
 
 def _note_unknown(column: pd.Series, known: Collection[str], words: Collection[str], path: str) -> None:

@@ -137,7 +137,7 @@ def typed_columns(
     for name, column, is_asked in zip(names, texts, asked, strict=True):
         reading = None if is_asked else next(readings)
         if not is_asked and not _is_words(column, reading) and not isinstance(reading, Notation):
-            hint = f"; --words {name!r} takes the column as words"
+            hint = f"; leave a cell without a value empty, or take the column as words (--words {name!r})"
             refuse(column, reading, f"{source}, column {name}", cells.index, form.decimal, hint)
         numbers = column.numbers(reading) if isinstance(reading, Notation) else None
         told = _told(name, column, numbers, reading, keep=is_asked or name in priced)

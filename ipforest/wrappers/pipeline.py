@@ -475,6 +475,12 @@ class Parted(NamedTuple):
                     known[sources[0]] = categories
         return {str(name): {str(word): word for word in words} for name, words in zip(names, known, strict=True)}
 
+    def wanted(self) -> set[str]:
+        """Find the columns of the table that predictions may need: all, where columns are computed from several."""
+        names = [str(name) for name in self.whole.feature_names_in_]
+        inputs = input_columns(self.preprocessing, len(names))[self.buyer.policy().features]
+        return {names[column] for column in inputs.indices.tolist()}
+
     def in_columns(self) -> Any:
         """Return a model whose sessions are about the columns of the table: the whole, a `Pipeline` as one of ours.
 

@@ -18,7 +18,7 @@ import pytest
 from interrupted_searches import ONE_CUT_A_CALL
 from pandas import Categorical, DataFrame
 from sklearn.datasets import load_iris
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 from ipforest import (
     BudgetedClassifier,
@@ -867,3 +867,20 @@ def test_a_closed_pipe_ends_a_command_without_a_message(monkeypatch, capsys):
         assert main(["versions"]) == 141
     monkeypatch.undo()
     assert capsys.readouterr().err == ""
+
+
+def test_large_squared_errors_fit_into_the_table_of_a_path(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    forest = RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, 1e7 * X.sum(axis=1))
+    save_model(forest, tmp_path / "forest.skops")
+    np.save(tmp_path / "X.npy", X)
+    files = ["--model", str(tmp_path / "forest.skops"), "--examples", str(tmp_path / "X.npy")]
+    assert main(["path", *files]) == 0
+    rows = [
+        line.split()
+        for line in capsys.readouterr().out.rpartition("internal nodes")[2].splitlines()[2:]
+        if line.strip()
+    ]
+    assert rows
+    assert all(len(row) == 5 and float(row[2]) > 1e6 for row in rows)

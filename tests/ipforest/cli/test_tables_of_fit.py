@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from pandas import DataFrame
 from rich.table import Table
 
 from ipforest import (
@@ -232,10 +233,10 @@ def test_class_costs_are_read_once_and_by_name(tmp_path, monkeypatch) -> None:
     (tmp_path / "costs.csv").write_text("true,well,ill\nill,5,0\nwell,0,1\n")
     read = []
     named = class_costs.read_class_cost_file
-    monkeypatch.setattr(class_costs, "read_class_cost_file", lambda path: read.append(path) or named(path))
+    monkeypatch.setattr(class_costs, "read_class_cost_file", lambda path, form: read.append(path) or named(path, form))
     options = ["--csv", tmp_path / "t.csv", "--target", "y", "--class-costs", tmp_path / "costs.csv", "--trees", "2"]
     assert main(["fit", *map(str, [*options, "--budget", "1", "--out", tmp_path])]) == 0
-    assert read == [tmp_path / "costs.csv"]
+    assert read == [str(tmp_path / "costs.csv")]
     expected = {"ill": {"ill": 0, "well": 5}, "well": {"ill": 1, "well": 0}}
     assert load_model(tmp_path / "model.skops").class_costs == expected
 
@@ -363,6 +364,18 @@ def test_a_price_list_may_have_another_encoding_than_the_table(tmp_path, capsys)
         assert ["Hämoglobin", "3.2"] in [line.split() for line in said.out.splitlines()]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_class_costs_may_have_another_encoding_than_the_table(tmp_path, capsys, encoding) -> None:
+    (tmp_path / "t.csv").write_bytes(("a,y\n" + "1,fällig\n2,bezahlt\n3,bezahlt\n" * 8).encode("cp1252"))
+    (tmp_path / "costs.csv").write_bytes(";bezahlt;fällig\nfällig;2,5;0\nbezahlt;0;1\n".encode(encoding))
+    files = ["--csv", tmp_path / "t.csv", "--class-costs", tmp_path / "costs.csv", "--out", tmp_path]
+    options = ["--target", "y", "--encoding", "cp1252", "--budget", "1", "--trees", "2"]
+    assert main(["fit", *map(str, files), *options]) == 0
+    assert "costs.csv: bezahlt read as numbers with a decimal comma\n" in capsys.readouterr().err
+    expected = {"fällig": {"fällig": 0, "bezahlt": 2.5}, "bezahlt": {"fällig": 1, "bezahlt": 0}}
+    assert load_model(tmp_path / "model.skops").class_costs == expected
+
+
 @pytest.mark.parametrize("identifier", [[], ["--drop", "case id"]])
 def test_rows_that_stand_twice_with_their_identifiers_are_told(tmp_path, capsys, identifier):
     rows = [f"{1000 + 7 * row},{row % 3},{row % 2}" for row in range(40)]
@@ -403,3 +416,37 @@ def test_a_column_beyond_the_budget_is_left_out_and_the_forest_of_all_compared_w
     out, err = capsys.readouterr()
     assert "--estimator" not in out
     assert "the cheapest feature that is not free costs 1\n" in err
+
+
+def test_a_column_that_no_held_out_row_buys_is_not_said_to_be_dispensable(tmp_path, capsys) -> None:
+    rng = np.random.default_rng(0)
+    rare = np.arange(200) % 25 == 0
+    a, b = rng.integers(0, 2, (2, 200))
+    y = np.where(rare, b, a)
+    table = DataFrame(
+        {"kind": np.where(rare, "rare", "usual"), "usually": a, "rarely": b * rare, "constant": 1, "y": y}
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ["--csv", tmp_path / "t.csv", "--target", "y", "--test-share", "0.05", "--out", tmp_path]
+    assert main(["fit", *map(str, options), "--trees", "1", "--seed", "1", "--budget", "2.5"]) == 0
+    told = "Not bought within the budget: constant.\nFor none of these rows, but perhaps for others: rarely.\n"
+    assert told in capsys.readouterr().out
+    assert json.loads((tmp_path / "report.json").read_text())["wanted"] == ["kind", "usually", "rarely"]
+    for absent, code in (("constant", 0), ("rarely", 2)):
+        table.drop(columns=absent).to_csv(tmp_path / "new.csv", index=False)
+        assert main(["predict", "--model", str(tmp_path), "--csv", str(tmp_path / "new.csv")]) == code
+
+
+def test_unknown_words_are_told_column_by_column_and_words_with_commas_apart(tmp_path, capsys) -> None:
+    names = [f"colour {letter}" for letter in "hfdbgeca"]
+    words = np.random.default_rng(0).choice(["grey", "grey, green"], (60, len(names)))
+    table = DataFrame(words, columns=names).assign(y=words[:, 0] == "grey")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    files = ["--csv", str(tmp_path / "t.csv"), "--out", str(tmp_path / "model")]
+    assert main(["fit", *files, "--target", "y", "--budget", "9", "--trees", "2"]) == 0
+    table.replace("grey", "green, grey").to_csv(tmp_path / "new.csv", index=False)
+    capsys.readouterr()
+    assert main(["predict", "--model", str(tmp_path / "model"), "--csv", str(tmp_path / "new.csv")]) == 0
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.split(", column ")[1].split(":")[0] for note in notes] == names
+    assert all("such as 'green, grey' in" in note and "seen grey, 'grey, green'" in note for note in notes)
