@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from copy import copy
 from io import BytesIO
 from pathlib import Path
@@ -17,29 +16,10 @@ __all__ = ["load_model", "save_model"]
 PICKLES = (".joblib", ".pkl", ".pickle")
 """Suffixes of files that may run code when they are read."""
 
-ARRAY_LIBRARIES = tuple(f"sklearn.externals.array_api_compat.{name}" for name in ("cupy", "dask", "torch"))
-"""Packages of scikit-learn that import a library each, where it is installed."""
-
-
-def _skops_io() -> Any:
-    """Import skops, and not PyTorch with it, which takes seconds.
-
-    For a list of scikit-learn's estimators skops has all packages of scikit-learn imported, `ARRAY_LIBRARIES` among
-    them.
-    """
-    hidden = [name for name in ARRAY_LIBRARIES if "skops.io" not in sys.modules and name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: importing it fails
-    try:
-        from skops import io
-    finally:
-        for name in hidden:
-            sys.modules.pop(name, None)
-    return io
-
 
 def _not_held(model: Any) -> str:
     """List the attributes of a model that a skops file cannot hold."""
-    io = _skops_io()
+    from skops import io
 
     def is_held(value: Any) -> bool:
         try:
@@ -55,9 +35,10 @@ def _not_held(model: Any) -> str:
 
 def _with_prices_held(model: Any) -> Any:
     """Put the prices as they were read in place of a table, which a skops file cannot hold."""
+    from skops import io
+
     from ipforest.tabular.skops_files import ForeignTypeError, checked_file
 
-    io = _skops_io()
     if not hasattr(model, "costs_") or not hasattr(model, "feature_costs"):
         return model
     try:
@@ -96,9 +77,10 @@ def save_model(model: Any, path: str | Path) -> Path:
     """
     path = Path(path)
     if path.suffix == ".skops":
+        from skops import io
+
         from ipforest.tabular.skops_files import ForeignTypeError, checked_file
 
-        io = _skops_io()
         pipeline = ", or its as_pipeline()" if hasattr(model, "as_pipeline") else ""
         model = _with_prices_held(model)
         try:
@@ -160,10 +142,11 @@ def load_model(path: str | Path, *, allow_pickle: bool = True) -> Any:
 
 
 def _load_skops(path: Path) -> Any:
+    from skops import io
+
     from ipforest.tabular.loaded_models import check_loaded
     from ipforest.tabular.skops_files import checked_file
 
-    io = _skops_io()
     content = path.read_bytes()
     try:
         content, types = checked_file(content)
