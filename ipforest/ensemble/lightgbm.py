@@ -12,7 +12,7 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.categories import ListedCategories
+from ipforest.ensemble.categories import Categories, ListedCategories
 from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees
 from ipforest.ensemble.trees import LEAF
 
@@ -207,7 +207,7 @@ def write_lightgbm(trees: BoostedTrees) -> Any:
     TypeError
         They are no `BoostedTrees`.
     ValueError
-        A link or a name that LightGBM has not, trees for several outputs at once, or an incomplete round.
+        A link, a name or a category that LightGBM has not, trees for several outputs at once, or an incomplete round.
     """
     from lightgbm import Booster
 
@@ -254,9 +254,20 @@ def lightgbm_text(trees: BoostedTrees) -> str:
         "",
         "",
     ]
-    names_of = [categories for _, categories in sorted(trees.categories.names.items())]
     end = "end of trees\n\nfeature_importances:\n\nparameters:\nend of parameters\n\n"
-    return "\n".join(header) + "".join(blocks) + f"{end}pandas_categorical:{json.dumps(names_of or None)}\n"
+    return "\n".join(header) + "".join(blocks) + f"{end}pandas_categorical:{_lists_of(trees.categories)}\n"
+
+
+def _lists_of(categories: Categories) -> str:
+    """Write the names of the categories of each column that has some."""
+    lists = [names for _, names in sorted(categories.names.items())]
+    for name in (name for names in lists for name in names):
+        if not isinstance(name, str | int | float):
+            raise ValueError(
+                f"trees: expected categories that are texts, numbers or truth values, as LightGBM's files hold, got "
+                f"{name!r}"
+            )
+    return json.dumps(lists or None)
 
 
 def _leaf_text(number: int, value: float) -> str:

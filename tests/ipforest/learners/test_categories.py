@@ -136,6 +136,14 @@ def test_a_column_without_any_category_of_training_is_told(fitted: tuple[Any, pd
     model.predict(pd.concat([shouted, frame]))
 
 
+def test_dates_as_categories_are_not_written_as_lightgbm() -> None:
+    pytest.importorskip("lightgbm")
+    days = pd.to_datetime(np.random.default_rng(0).choice(["2020-01-01", "2021-01-01", "2022-05-05"], 200))
+    model = clone(BOOST).fit(pd.DataFrame({"day": pd.Categorical(days)}), days.year == 2021)
+    with pytest.raises(ValueError, match=r"texts, numbers or truth values, .*, got Timestamp\('2020-01-01"):
+        write(model, "lightgbm")
+
+
 def test_boosted_trees_of_categories_are_written_as_lightgbm_and_refused_elsewhere() -> None:
     pytest.importorskip("lightgbm")
     X, y = colours()
