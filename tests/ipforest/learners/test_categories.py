@@ -138,8 +138,10 @@ def test_a_column_without_any_category_of_training_is_told(fitted: tuple[Any, pd
 
 def test_dates_as_categories_are_not_written_as_lightgbm() -> None:
     pytest.importorskip("lightgbm")
-    days = pd.to_datetime(np.random.default_rng(0).choice(["2020-01-01", "2021-01-01", "2022-05-05"], 200))
-    model = clone(BOOST).fit(pd.DataFrame({"day": pd.Categorical(days)}), days.year == 2021)
+    rng = np.random.default_rng(0)
+    days = pd.to_datetime(rng.choice(["2020-01-01", "2021-01-01", "2022-05-05"], 300))
+    X = pd.DataFrame({"day": pd.Categorical(days), "number": rng.normal(size=300)})
+    model = clone(BOOST).set_params(search=BoostSearch(n_lambdas=1, n_prunings=1)).fit(X, days.year == 2021)
     with pytest.raises(ValueError, match=r"texts, numbers or truth values, .*, got Timestamp\('2020-01-01"):
         write(model, "lightgbm")
 
