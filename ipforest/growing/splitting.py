@@ -483,11 +483,15 @@ def noise_of(examples: Examples, start: int, stop: int, criterion: Criterion, im
 
     Only sums of squares are estimated, by gradients or the Gini index; other criteria have none.
     """
+    squares, total = 0.0, 0.0
     if criterion.reduction == TOTAL and criterion.impurity == GRADIENT:
-        gradient, hessian = examples.gradient[start:stop], examples.hessian[start:stop].sum()
-        return float(0.5 * gradient.var() * gradient.size / hessian) if hessian > 0.0 else 0.0
+        gradient, hessian = examples.gradient[start:stop], examples.hessian[start:stop]
+        total = hessian.sum()
+        mean = gradient.sum() / total if total > 0.0 else 0.0
+        for j in range(gradient.size):
+            squares += (gradient[j] - hessian[j] * mean) ** 2
+        return 0.5 * squares / total if total > 0.0 else 0.0
     if criterion.reduction == TOTAL and criterion.impurity == GINI:
-        squares, total = 0.0, 0.0
         for weight in examples.weight[start:stop]:
             squares += weight * weight
             total += weight
