@@ -9,7 +9,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from pandas import DataFrame
 from rich.table import Table
 
 from ipforest import (
@@ -423,7 +422,7 @@ def test_a_column_that_no_held_out_row_buys_is_not_said_to_be_dispensable(tmp_pa
     rare = np.arange(200) % 25 == 0
     a, b = rng.integers(0, 2, (2, 200))
     y = np.where(rare, b, a)
-    table = DataFrame(
+    table = pd.DataFrame(
         {"kind": np.where(rare, "rare", "usual"), "usually": a, "rarely": b * rare, "constant": 1, "y": y}
     )
     table.to_csv(tmp_path / "t.csv", index=False)
@@ -440,7 +439,7 @@ def test_a_column_that_no_held_out_row_buys_is_not_said_to_be_dispensable(tmp_pa
 def test_unknown_words_are_told_column_by_column_and_words_with_commas_apart(tmp_path, capsys) -> None:
     names = [f"colour {letter}" for letter in "hfdbgeca"]
     words = np.random.default_rng(0).choice(["grey", "grey, green"], (60, len(names)))
-    table = DataFrame(words, columns=names).assign(y=words[:, 0] == "grey")
+    table = pd.DataFrame(words, columns=names).assign(y=words[:, 0] == "grey")
     table.to_csv(tmp_path / "t.csv", index=False)
     files = ["--csv", str(tmp_path / "t.csv"), "--out", str(tmp_path / "model")]
     assert main(["fit", *files, "--target", "y", "--budget", "9", "--trees", "2"]) == 0
@@ -449,4 +448,4 @@ def test_unknown_words_are_told_column_by_column_and_words_with_commas_apart(tmp
     assert main(["predict", "--model", str(tmp_path / "model"), "--csv", str(tmp_path / "new.csv")]) == 0
     notes = capsys.readouterr().err.splitlines()
     assert [note.split(", column ")[1].split(":")[0] for note in notes] == names
-    assert all("such as 'green, grey' in" in note and "seen grey, 'grey, green'" in note for note in notes)
+    assert all("such as 'green, grey' in" in note and "knows grey, 'grey, green'" in note for note in notes)
