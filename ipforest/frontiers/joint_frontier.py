@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_classifier
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
@@ -53,8 +54,27 @@ WORTH_OF_DOUBLING = 3
 LUCK_OF_MANY = 3
 """How many fewer validation examples the best of many ensembles must get wrong than a single one does."""
 
+LOSSES_OF_A_MISTAKE = 5
+"""So many times the least loss of numbers stands for a mistake, if that is less than 1: both are about three standard
+deviations of what an example loses, where a tenth of the examples is mistaken."""
+
 FAR_CHEAPER = 0.6
 """An ensemble is not stopped where for such a share of its cost less is lost, by one validation example at least."""
+
+
+def of_mistakes(cost: FloatArray, loss: FloatArray) -> float:
+    """Return what one mistaken example loses."""
+    return 1.0
+
+
+def of_numbers(cost: FloatArray, loss: FloatArray) -> float:
+    """Return what stands for a mistake where losses are shares of a variance; see `LOSSES_OF_A_MISTAKE`."""
+    return min(1.0, LOSSES_OF_A_MISTAKE * float(loss.min()))
+
+
+def of_scores(cost: FloatArray, loss: FloatArray) -> float:
+    """Return what buying gains at most, where losses are negative scores of any unit."""
+    return float(loss[np.lexsort((loss, cost))[0]] - loss.min())
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -90,7 +110,13 @@ class MemberFrontier(Frontier):
     level: FloatArray
 
     @classmethod
-    def of(cls, members: Sequence[Member], cheapest: float, n_validation: int, *, scored: bool = False) -> Self:
+    def of(
+        cls,
+        members: Sequence[Member],
+        cheapest: float,
+        n_validation: int,
+        unit: Callable[[FloatArray, FloatArray], float] = of_mistakes,
+    ) -> Self:
         """Collect what the members come to at every level of every rule, and when no example stops.
 
         Parameters
@@ -100,9 +126,8 @@ class MemberFrontier(Frontier):
             The least that a purchase costs; there is no allowance for spending up to it.
         n_validation : int
             Validation examples that losses are averages over.
-        scored : bool, default=False
-            Whether losses are negative scores, of any unit: then an allowance of 1 is what buying gains at most, the
-            difference between the loss of the cheapest choice and the least one.
+        unit : callable (cost, loss) -> float, default=of_mistakes
+            What an allowance of 1 is: `of_mistakes`, `of_numbers` or `of_scores`.
         """
         parts = []
         for number, member in enumerate(members):
@@ -116,8 +141,7 @@ class MemberFrontier(Frontier):
         sources = Counter(member.source for member in members)
         single = np.array([len(sources) > 1 and sources[member.source] == 1 for member in members])
         allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0)) + LUCK_OF_MANY * single[which]
-        unit = loss[np.lexsort((loss, cost))[0]] - loss.min() if scored else 1.0
-        criterion = loss - unit * allowed / n_validation
+        criterion = loss - unit(cost, loss) * allowed / n_validation
         found = cls(cost, loss, which, rule, level, criterion=criterion)
         return found.only(found.undominated())
 
@@ -240,7 +264,8 @@ class JointFrontier(MemberEstimator):
         self.n_validation_ = int(sample.y.size)
         self._keep_held_out(sample)
         cheapest = min(self.costs_.positive_costs, default=1.0)
-        return MemberFrontier.of(self.members_, cheapest, sample.y.size, scored=self._scorer is not None)
+        unit = of_scores if self._scorer is not None else of_mistakes if is_classifier(self) else of_numbers
+        return MemberFrontier.of(self.members_, cheapest, sample.y.size, unit)
 
     @property
     def chosen_(self) -> str:

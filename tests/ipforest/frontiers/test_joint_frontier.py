@@ -32,7 +32,7 @@ from ipforest.frontiers import AveragedTrees, budget_boost, joint_frontier
 from ipforest.frontiers.alternation import alternate, penalised_loss
 from ipforest.frontiers.budget_forest import GrownForests
 from ipforest.frontiers.forests_on_features import answers_out_of_bag
-from ipforest.frontiers.joint_frontier import MemberFrontier, Reached, spread_prunings
+from ipforest.frontiers.joint_frontier import MemberFrontier, Reached, of_mistakes, of_numbers, spread_prunings
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
 from ipforest.policy import TreesInOrder
@@ -416,6 +416,21 @@ def test_who_spends_twice_as_much_may_lose_a_little_more() -> None:
     assert frontier.member.tolist() == [0, 2, 3]
     np.testing.assert_allclose(frontier.loss, [0.4, 0.2, 0.219])
     np.testing.assert_allclose(frontier.criterion, [0.4, 0.18, 0.179])
+
+
+def test_what_stands_for_a_mistake_among_losses_of_numbers_is_five_times_the_least() -> None:
+    """From 2 to 8 cost doubles twice: of mistakes 0.02 more is forgiven, of numbers 0.004 at a least loss of 0.04."""
+    trees: Any = None
+    for least, more, unit, taken in [
+        (0.04, 0.006, of_mistakes, 1),
+        (0.04, 0.006, of_numbers, 0),
+        (0.04, 0.003, of_numbers, 1),
+        (0.40, 0.019, of_numbers, 1),
+        (0.0, 0.001, of_numbers, 0),
+    ]:
+        members = [Member(trees, cost, loss, ()) for cost, loss in [(2, least), (8, least + more)]]
+        frontier = MemberFrontier.of(members, 0.5, 300, unit)
+        assert frontier.member[frontier.within(8)] == taken
 
 
 def test_the_best_of_many_must_be_ahead_of_a_single_one_by_three_examples() -> None:
