@@ -260,7 +260,7 @@ class ReadableTree(AroundEstimator, BudgetedEstimator):
     def _choose(self) -> None:
         with trying_budgets():
             self.pruned_ = self._unbudgeted.at_budget(self._cost_of_model if self.budget is None else self.budget)
-        self.tree_ = as_tests_of_categories(self.pruned_.pruned_, getattr(self, "_ranks", {}))
+        self.tree_ = as_tests_of_categories(self.pruned_.pruned_, self._ranks)
 
     @property
     def max_cost(self) -> Any:
